@@ -1,4 +1,5 @@
 import {
+  CHANGES_BY_DEFAULT,
   defineFileConnector,
   type FileRequest,
   isJsonObject,
@@ -9,13 +10,42 @@ import {
   type Page,
   readXmlPages,
   type SourceRow,
+  XML_FILE_OPTIONS,
   type XmlRecord,
   xmlListOf,
   xmlObjectOf,
   xmlObjectsOf,
   xmlTextOf,
+  z,
 } from '../../src/sdk/index.ts';
-import { OPTIONS, type Options, STREAM_OPTIONS, type StreamOptions } from './schema.ts';
+
+/** The source's `options`. */
+const OPTIONS = {
+  ...XML_FILE_OPTIONS,
+  maxRecordBytes: XML_FILE_OPTIONS.maxRecordBytes
+    .default(16 * 1024 * 1024)
+    .describe(
+      'The longest document command that is accepted, with all items of its hierarchy. Characters are counted.',
+    ),
+  language: z
+    .array(z.string().min(1))
+    .min(1)
+    .default(['en'])
+    .describe(
+      'Languages in order of preference, such as `[de, en]`. The texts of all languages are in `tradeItemDescription@lang`.',
+    ),
+};
+type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
+
+/** The options of a stream besides its files. */
+const STREAM_OPTIONS = {
+  ...CHANGES_BY_DEFAULT,
+  records: z
+    .enum(['items', 'children'])
+    .default('items')
+    .describe('What the rows are: `items`, or for each item the `children` in its packages, with their quantities.'),
+};
+type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 
 /** Reads the rows of one message. */
 function readMessage(

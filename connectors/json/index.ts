@@ -8,8 +8,8 @@ import {
   type Page,
   type SourceRow,
   sourceFault,
+  z,
 } from '../../src/sdk/index.ts';
-import { byteOrderMarksAt, detectFormat, type JsonFormat, withoutByteOrderMark } from './detect-format.ts';
 import {
   formatDocumentPath,
   type ParentValue,
@@ -21,8 +21,57 @@ import {
 import { DocumentScanner } from './document-scanner.ts';
 import { brokenRow, type Element, type ElementRules, elementRows, type SizedRow } from './element-row.ts';
 import { RecordSearch } from './record-search.ts';
-import { OPTIONS, type Options, STREAM_OPTIONS, type StreamOptions } from './schema.ts';
 import { measureValue } from './value-scanner.ts';
+
+const Fields = z.strictObject({
+  format: z
+    .enum(['auto', 'array', 'ndjson'])
+    .describe(
+      '`array`: one document with a list in it. `ndjson`: one value per line. `auto`: a file whose name ends with `.ndjson` or `.jsonl` is NDJSON. Without `at`, a file whose first two lines are each a complete object is NDJSON too. Every other file is a document.',
+    ),
+  maxRecordBytes: z
+    .int()
+    .min(64)
+    .max(64 * 1024 * 1024)
+    .describe('The longest element or line that is accepted, in bytes.'),
+});
+
+/** The source's `options`. */
+const OPTIONS = {
+  format: Fields.shape.format.default('auto'),
+  maxRecordBytes: Fields.shape.maxRecordBytes.default(1024 * 1024),
+};
+type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
+
+/** The options of a stream besides its files. */
+const STREAM_OPTIONS = {
+  at: z
+    .string()
+    .default('$')
+    .refine((at) => parseDocumentPath(at) !== null, {
+      message: 'Write a path such as $, $.data.parts, $["data set"].parts, $.pages[0].items or $.parts[*].lines[*].',
+    })
+    .describe(
+      'The place of the list in a document. `$` means that the document is the list. Otherwise write the names of members and indexes, such as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` stands for every element of a list, so a nested list can be a stream: `$.parts[*].lines[*]`.',
+    ),
+  where: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+    .optional()
+    .describe(
+      'Only elements whose members have these values are read, such as `{ model: part.part }`. So a list with several kinds of records can be several streams. An element that is not an object is reported in each of these streams.',
+    ),
+  parent: z
+    .record(
+      z.string().min(1),
+      z.string().refine((path) => parseDocumentPath(path) !== null, { message: 'Write a path such as $.parts[*].id.' }),
+    )
+    .optional()
+    .describe(
+      'Values from around a nested record, by the names that they get in the row: `{ product: "$.parts[*].id" }`.',
+    ),
+  ...Fields.partial().shape,
+};
+type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 
 /** JSON documents with a list of records in them, and NDJSON. */
 export const json = defineFileConnector({
@@ -230,4 +279,46 @@ class LineScanner {
 
 function isBlank(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0x20 || byte === 0x0d || byte === 0x09);
+}
+
+type JsonFormat = 'array' | 'ndjson';
+
+/** How many bytes of byte order marks are at a position. Files that were joined have marks in their middle. */
+function byteOrderMarksAt(bytes: Buffer, position: number): number {
+  let at = position;
+  while (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) at += 3;
+  return at - position;
+}
+
+/** Removes byte order marks from the beginning of a UTF-8 file, because they are not part of the text. */
+function withoutByteOrderMark(head: Buffer, file: string): Buffer {
+  const [first, second] = head;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
+    throw sourceFault(`${file} is UTF-16, but JSON is exchanged as UTF-8.`, {
+      suggestion: 'Set the source system to UTF-8, or convert the file.',
+    });
+  }
+  return head.subarray(byteOrderMarksAt(head, 0));
+}
+
+/**
+ * Recognises the format of a file by its extension and its first chunk. A file that begins with an object is NDJSON
+ * only if its first line is complete and a second object follows, because a single object may be a document.
+ */
+export function detectFormat(options: { file: string; head: Buffer; atRoot: boolean }): JsonFormat {
+  if (/\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(options.file)) return 'ndjson';
+  if (!options.atRoot) return 'array';
+  const [first = '', ...others] = options.head.toString('utf8').trimStart().split('\n');
+  if (!first.startsWith('{') || !others.some((line) => line.startsWith('{'))) return 'array';
+  return isComplete(first) ? 'ndjson' : 'array';
+}
+
+function isComplete(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
 }

@@ -7,8 +7,7 @@ import { type Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 import { faultOf } from '../operations/outcome-fault.ts';
 import { systemUser } from './audit.ts';
 import type { Admin, Watch } from './local-admin.ts';
-import { socketPlace } from './socket-place.ts';
-import { type Envelope, FRAME_CHARS_MAX, Frame, PATH } from './wire.ts';
+import { type Envelope, FRAME_CHARS_MAX, Frame, PATH, socketPlace } from './wire.ts';
 
 export interface ChannelOptions {
   config: LedgerConfig;

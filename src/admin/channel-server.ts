@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { lstatSync, unlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AdminContext, AdminServer } from '../daemon/daemon-servers.ts';
-import { operationContext } from '../daemon/operation-context.ts';
 import { fault } from '../domain/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -12,8 +11,8 @@ import { OPERATIONS } from '../operations/list.ts';
 import type { AnyOperation } from '../operations/operation.ts';
 import { type Failure, failureOf } from '../operations/outcome-fault.ts';
 import { auditCommand } from './audit.ts';
-import { socketPlace } from './socket-place.ts';
-import { ALIVE_MS, Envelope, FRAME_CHARS_MAX, type Frame, PATH, REQUEST_BYTES_MAX } from './wire.ts';
+import { operationContext } from './local-admin.ts';
+import { ALIVE_MS, Envelope, FRAME_CHARS_MAX, type Frame, PATH, REQUEST_BYTES_MAX, socketPlace } from './wire.ts';
 import { watchWork } from './work-progress.ts';
 
 /** How many operations run at once, and how many connections are open. */

@@ -1,6 +1,9 @@
-import { operationContext } from '../daemon/operation-context.ts';
+import { countQueues } from '../daemon/open-reads.ts';
 import type { Runtime } from '../daemon/runtime.ts';
+import { scheduleOf } from '../daemon/schedules/run-times.ts';
+import { sync } from '../daemon/sync.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
+import { fault } from '../domain/faults.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { OperationContext, PlatformContext } from '../operations/runtime.ts';
@@ -62,5 +65,25 @@ export function createPlatformAdmin({
       const bytes = { write: async (chunk: Uint8Array) => onBytes?.(chunk) };
       return operation.run(request, { runtime: { platform }, abort, bytes });
     },
+  };
+}
+
+type Given = Omit<OperationContext, 'runtime' | 'sync' | 'daemon' | 'bytes' | 'queues' | 'schedule'> &
+  Partial<Pick<OperationContext, 'daemon' | 'bytes'>> & { runtime: Runtime };
+
+const NO_BYTES = { write: () => Promise.reject(fault('usage', 'The answer to this request is no document.')) };
+
+/** What operations get of this process. */
+export function operationContext({ runtime, daemon = null, bytes = NO_BYTES, ...given }: Given): OperationContext {
+  const { clock } = given;
+  const schedule = scheduleOf(runtime.config, clock);
+  return {
+    ...given,
+    runtime,
+    daemon,
+    bytes,
+    sync: (request) => sync(runtime, request, clock),
+    queues: () => countQueues(runtime.queues),
+    schedule: daemon === null ? schedule : { ...schedule, nextRun: (source) => daemon.nextRun(source) },
   };
 }

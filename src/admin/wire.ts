@@ -3,6 +3,7 @@
 // error. If an answer has neither, the daemon has died.
 
 import { z } from 'zod';
+import { ledgerPath } from '../ledger/file/file.ts';
 import type { WorkProgress } from './work-progress.ts';
 
 /** The beginning of a request's path, before the operation's name. */
@@ -52,3 +53,17 @@ export const Frame = z.discriminatedUnion('type', [
   }),
 ]);
 export type Frame = z.infer<typeof Frame>;
+
+/** The longest path of a socket that the kernel accepts, in bytes; libuv cuts a longer path without an error. */
+const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
+
+/** The path at which the daemon of a config listens, or why it cannot listen there. */
+export function socketPlace({ ledger }: { ledger: string }): { path: string; problem: string | null } {
+  const path = `${ledgerPath(ledger)}.sock`;
+  const bytes = Buffer.byteLength(path);
+  const problem =
+    bytes > SOCKET_PATH_BYTES_MAX
+      ? `The path ${path} of the daemon's admin socket has ${bytes} bytes, and the system allows at most ${SOCKET_PATH_BYTES_MAX}. Put the ledger into a folder with a shorter path.`
+      : null;
+  return { path, problem };
+}

@@ -1,4 +1,3 @@
-import { leftToSend } from '../daemon/left-to-send.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import type { DeliveryState } from '../domain/delivery/delivery.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
@@ -6,7 +5,7 @@ import type { Reason } from '../domain/delivery/stored-reason.ts';
 import type { ContactList } from '../domain/ports/ledger/contact-ledger.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
-import { soonSent } from '../observe/standing.ts';
+import { leftToSend, soonSent } from '../observe/standing.ts';
 
 /**
  * The progress of a process. Each progress replaces the one before, so a client may miss any progress except the last.

@@ -3,7 +3,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { valueAt } from './answers/answer-text.ts';
 import { type Expectation, unreadableAnswer } from './answers/classify.ts';
-import { advisedRate } from './answers/retry-after.ts';
+import { advisedRate } from './answers/retries.ts';
 import { idInPath } from './answers/sent-identity.ts';
 import { bodyKindOf, type Credentials, type KeyState } from './credentials.ts';
 import { type Endpoint, LIST_ENDPOINTS } from './endpoints.ts';

@@ -13,13 +13,12 @@ import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { createCleanText } from './answers/answer-text.ts';
 import { createClassifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
-import { advisedRate } from './answers/retry-after.ts';
+import { advisedRate, type RetryPolicy } from './answers/retries.ts';
 import { bodyKindOf, type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { ListShape } from './listing/list-page.ts';
 import { readCount, readListing, whyUnreadable } from './listing/listing.ts';
 import { createListingPath, type KnownPaging, NOTHING_KNOWN } from './listing/paging-ways.ts';
-import type { RetryPolicy } from './read-retries.ts';
 import { createTransport, type Exchange, type HttpRequest, parseBaseUrl, type Transport } from './transport.ts';
 
 export interface ApiOptions {

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { fault } from '../domain/faults.ts';
 import type { AlertView, ChannelView } from '../domain/ports/alerts.ts';
-import { parsePeriod } from '../lib/text/time.ts';
+import { parsePeriod } from '../lib/text/amounts.ts';
 import { listAlerts, muteAlert } from '../operations/alerts.ts';
-import { answered } from './answered.ts';
+import { answered } from './answers.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { formatTime, plural, printable } from './text/style.ts';
 import { type Column, formatTable, type TableStyle } from './text/table.ts';

@@ -1,4 +1,4 @@
-import type { LogLevel } from '../lib/logging/log-levels.ts';
+import type { LogLevel } from '../lib/logging/logging.ts';
 
 /** An entry of the list of commands in `dpp-sync --help`. */
 export interface ListedCommand {
@@ -14,7 +14,7 @@ export interface ListedCommand {
 
 /**
  * Every command, in the order of the list. The list in the help is printed only from this table. A command that
- * `commands.ts` does not load is the operation of the same name.
+ * `program.ts` does not load is the operation of the same name.
  */
 export const COMMANDS: readonly ListedCommand[] = [
   {

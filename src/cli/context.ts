@@ -2,18 +2,17 @@ import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Admin } from '../admin/local-admin.ts';
 import type { ApiClient } from '../api/api-client.ts';
+import type { LedgerNeeds, Needs, SourceNeeds } from '../config/interpolate.ts';
 import type { LedgerConfig } from '../config/loaded-config.ts';
 import { formatProblem } from '../config/problem.ts';
-import type { LedgerNeeds, Needs, SourceNeeds } from '../config/unread-settings.ts';
 import { loadConfigOfLedger, loadRuntimeConfig } from '../daemon/load.ts';
+import { type OpenedViews, openViews } from '../daemon/open-reads.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
-import { type OpenedViews, openViews } from '../daemon/views/open-views.ts';
 import { fault } from '../domain/faults.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
-import type { LogLevel } from '../lib/logging/log-levels.ts';
-import type { Logger } from '../lib/logging/logging.ts';
+import type { Logger, LogLevel } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { Package } from '../lib/package.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -222,7 +221,7 @@ export function createContext(options: {
     },
     async lookInDaemon(config, operation, asked) {
       if (!existsSync(config.ledger)) return null;
-      const { socketPlace } = await import('../admin/socket-place.ts');
+      const { socketPlace } = await import('../admin/wire.ts');
       if (!existsSync(socketPlace(config).path)) return null;
       const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
       if (!(await reachDaemon(config)).reachable) return null;

@@ -17,7 +17,7 @@ import { fault } from '../domain/faults.ts';
 import { formatPlace } from '../domain/issue.ts';
 import type { QuarantinedRecord, StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
 import { shellValue } from '../lib/text/safe-text.ts';
-import { syncDocument } from '../operations/result-documents.ts';
+import { syncDocument } from '../operations/results.ts';
 import type { SyncReport } from '../operations/runtime.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';

@@ -4,7 +4,7 @@ import { fault } from '../domain/faults.ts';
 import { OPERATIONS } from '../operations/list.ts';
 import type { AnyOperation, Operation } from '../operations/operation.ts';
 import type { LookContext } from '../operations/runtime.ts';
-import { answered } from './answered.ts';
+import { answered } from './answers.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { shown } from './text/progress.ts';
 import { noLedgerText } from './text/standing.ts';

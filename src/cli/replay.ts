@@ -16,7 +16,7 @@ import {
   replaySentences,
   statesToReplay,
 } from '../operations/replay.ts';
-import { answered } from './answered.ts';
+import { answered } from './answers.ts';
 import { collect } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { showReport, WAIT } from './source/sync.ts';

@@ -1,15 +1,14 @@
 import { type Command, CommanderError } from 'commander';
 import { processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
-import type { LogLevel } from '../lib/logging/log-levels.ts';
+import type { LogLevel } from '../lib/logging/logging.ts';
 import { createSecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
 import type { Action } from './context.ts';
 import { failureDocument, failureLines, failureOf, stackOf } from './errors.ts';
-import { commandHere } from './own-command.ts';
+import { commandHere, DEFAULT_CONFIG } from './own-command.ts';
 import { createProgram, type Globals, helpFor } from './program.ts';
 import { createOutput, type OutputOptions } from './text/output.ts';
-import { DEFAULT_CONFIG } from './text/own-hints.ts';
 
 /** The streams to which a command line writes. */
 export type Streams = Pick<OutputOptions, 'stdout' | 'stderr'>;

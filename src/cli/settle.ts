@@ -5,7 +5,7 @@ import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import { kindWord, stateWord } from '../domain/words/states.ts';
 import { assertSources } from '../operations/named.ts';
-import { releasedSentences } from '../operations/sentences.ts';
+import { releasedSentences } from '../operations/results.ts';
 import { type SettleRequest, type SettleResult, settle } from '../operations/settle.ts';
 import {
   partsSentences,
@@ -15,7 +15,7 @@ import {
   settleParts,
   settleSelected,
 } from '../operations/settle-selected.ts';
-import { answered } from './answered.ts';
+import { answered } from './answers.ts';
 import { subjectKind } from './arguments.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';

@@ -1,16 +1,15 @@
 import type { Command } from 'commander';
 import type { LedgerConfig } from '../config/loaded-config.ts';
-import { scheduleOf } from '../daemon/schedules/source-pauses.ts';
+import { scheduleOf } from '../daemon/schedules/run-times.ts';
 import { describeWait } from '../daemon/watches.ts';
-import { runWarnings } from '../domain/attention-words.ts';
+import { runWarnings } from '../domain/attention.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import type { Attention, Deferred, RefusedWork, RunView } from '../domain/ports/ledger/ledger-views.ts';
 import { FULL_BYTES } from '../ledger/file/file.ts';
 import { showStatus } from '../operations/status.ts';
-import { answered } from './answered.ts';
+import { answered } from './answers.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { attentionLines, countOf } from './text/attention.ts';
-import { decidedLines, missedLines } from './text/decision-lines.ts';
+import { attentionLines, countOf, decidedLines, missedLines } from './text/attention.ts';
 import type { Output } from './text/output.ts';
 import {
   careLines,

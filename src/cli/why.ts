@@ -3,7 +3,7 @@ import type { Why, WhyStep } from '../domain/ports/ledger/dashboard-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { why } from '../operations/items.ts';
 import { readingsOf, unknownItem } from '../operations/named.ts';
-import { answered } from './answered.ts';
+import { answered } from './answers.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './text/output.ts';
 import { type Colour, printable } from './text/style.ts';

@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import { ITEM_KINDS } from '../domain/item.ts';
-import { TOKEN_NAME, USER_NAME, USER_NAME_LENGTH_MAX, WEB_ROLES } from '../domain/web-role.ts';
-import { isPasswordHash } from '../lib/password-hash.ts';
 import { AlertsSection } from './alerts.ts';
 import {
-  AddressRange,
   BaseUrl,
   Decimal,
   Expression,
-  HostName,
   LedgerPath,
   Period,
   PublicUrl,
@@ -16,7 +12,6 @@ import {
   Schedule,
   Secret,
   Share,
-  Size,
   Slug,
   StreamName,
   TimeOfDay,
@@ -24,7 +19,7 @@ import {
   UnitCode,
   WEEKDAYS,
 } from './fields.ts';
-import { ObserveSection } from './observe-section.ts';
+import { BackupsSection, HistorySection, ObserveSection, WebSection } from './sections.ts';
 
 const column = z.string().min(1, 'a column name');
 
@@ -75,69 +70,6 @@ const Target = z
       ),
   })
   .describe('The DPP platform.');
-
-const WebUser = z.strictObject({
-  name: z
-    .string()
-    .max(USER_NAME_LENGTH_MAX, `at most ${USER_NAME_LENGTH_MAX} characters`)
-    .regex(USER_NAME, 'a name of letters, digits, dots, dashes, underscores and @')
-    .refine((name) => name !== TOKEN_NAME, 'another name: `token` stands for the token')
-    .describe('The name with which the person logs in. Pages and the audit log show this name.'),
-  password: Secret.refine(isPasswordHash, 'a hash as `dpp-sync password` prints it')
-    .optional()
-    .describe(
-      'The hash of the password, as `dpp-sync password` prints it. Required without `userHeader`. A user can choose another password on the page *Account* of the dashboard; that one counts until this hash changes.',
-    ),
-  role: z
-    .enum(WEB_ROLES)
-    .describe(
-      'A viewer only reads. An editor also writes notes and lookup values, uploads files and replays records. An operator does everything.',
-    ),
-});
-
-const Web = z
-  .strictObject({
-    host: z
-      .string()
-      .regex(/^[^\s/]+$/, 'a host name or address')
-      .default('127.0.0.1')
-      .describe('The address to listen on.'),
-    port: z.int().min(0).max(65_535).default(4280).describe('The port to listen on; 0 takes any free one.'),
-    allowedHosts: z
-      .array(HostName)
-      .default([])
-      .describe(
-        'The names and addresses by which people open the dashboard, without a port. `host` and the loopback names are always allowed. Required if `host` is not a loopback address. A request for any other host name is refused, so that a foreign web page cannot send requests to the dashboard.',
-      ),
-    trustedProxies: z
-      .array(AddressRange)
-      .max(100, 'at most 100 addresses')
-      .default([])
-      .describe(
-        'The addresses of the proxies in front of the dashboard, or ranges such as `10.1.0.0/16`. The address of a client is then read from `X-Forwarded-For`, from the right, as far as these proxies have written it. Wrong passwords are counted by that address. Without this list the header is ignored, and all people behind a proxy share one address.',
-      ),
-    userHeader: z
-      .string()
-      .max(64, 'at most 64 characters')
-      .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'the name of a header of letters, digits and dashes')
-      .optional()
-      .describe(
-        'The header in which a proxy that has logged a person in sends the name of the person, such as `X-Forwarded-User` or `Remote-User`. The name has to be one of `users`, which says the role. The header is believed only from `trustedProxies`, which is required with it, because everybody who can send requests from these addresses can be each of the users.',
-      ),
-    token: Secret.min(16, 'at least 16 characters')
-      .optional()
-      .describe(
-        'The token that scripts send, and with which people can log in: at least 16 characters. It has the rights of an operator. Required if there are no `users`.',
-      ),
-    users: z
-      .array(WebUser)
-      .max(500, 'at most 500 users')
-      .default([])
-      .describe(
-        'The people who log in with a name and a password, or through a proxy. The role says what each may do.',
-      ),
-  })
-  .describe('The dashboard and admin API. Without this section the daemon serves neither.');
 
 const Refs = z
   .strictObject({
@@ -269,39 +201,6 @@ const Pause = z
     'A time of the day in which dpp-sync starts no run automatically. A run that becomes due in this time begins when the pause ends.',
   );
 
-const Backups = z
-  .strictObject({
-    schedule: Schedule.prefault('0 3 * * *').describe('When a backup is made, as a cron expression.'),
-    timezone: TimeZone.default('UTC').describe('The IANA time zone of the schedule.'),
-    folder: z
-      .string()
-      .min(1, 'the path of a folder')
-      .describe('The folder of the backups, best on another disk. dpp-sync creates the folder.'),
-    keep: z
-      .int()
-      .min(1)
-      .max(10_000)
-      .default(14)
-      .describe('How many backups are kept. The oldest is removed once a newer one is verified.'),
-  })
-  .describe('Backups that the daemon makes of its ledger. Without this section there are none.');
-
-const History = z
-  .strictObject({
-    keepDays: z
-      .int()
-      .min(1)
-      .max(36_500)
-      .optional()
-      .describe(
-        'How many days runs and events of items are kept. The last runs of each source always stay. Without this key only their number is limited.',
-      ),
-    maxBytes: Size.optional().describe(
-      'The size of the ledger above which the oldest events of items are removed, such as `2 GB`. Items and records always stay, so a ledger can be larger.',
-    ),
-  })
-  .describe('How much history the ledger keeps.');
-
 const Source = z
   .strictObject({
     id: Slug.describe('A name of your choice. The ledger keeps it with the records, so it cannot be changed later.'),
@@ -397,13 +296,13 @@ export const Config = z.strictObject({
   ledger: LedgerPath.default('./data/ledger.db').describe(
     'The file of the ledger. One process at a time writes to it.',
   ),
-  web: Web.optional(),
+  web: WebSection.optional(),
   sources: z.array(Source).min(1, 'at least one source').describe('The systems that dpp-sync reads.'),
   passports: Passports.optional(),
   alerts: AlertsSection.prefault({}),
   observe: ObserveSection.prefault({}),
-  backups: Backups.optional(),
-  history: History.prefault({}),
+  backups: BackupsSection.optional(),
+  history: HistorySection.prefault({}),
 });
 export type Config = z.infer<typeof Config>;
 export type SourceConfig = z.infer<typeof Source>;

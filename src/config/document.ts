@@ -13,7 +13,7 @@ import {
   visit,
   type YAMLError,
 } from 'yaml';
-import { err, ok, type Result } from '../lib/result.ts';
+import { err, ok, type Result } from '../lib/errors.ts';
 import type { ConfigProblem, PathSegment } from './problem.ts';
 
 const PROBLEMS_MAX = 20;

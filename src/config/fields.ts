@@ -6,7 +6,7 @@ import nodeCron from 'node-cron';
 import { z } from 'zod';
 import { normalizeDecimal } from '../lib/decimal.ts';
 import { isLoopback } from '../lib/loopback.ts';
-import { parsePeriod } from '../lib/text/time.ts';
+import { parsePeriod } from '../lib/text/amounts.ts';
 
 /** Ids that go into job ids, metrics and file names. */
 export const Slug = z

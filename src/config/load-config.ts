@@ -7,16 +7,30 @@ import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './alerts.ts';
-import { type ConnectorSettings, checkConnector } from './checks/check-connector.ts';
 import { checkSources, sourcesIn } from './checks/check-sources.ts';
 import { addFlaws, createFindings, type Findings, type MappingFlaw } from './checks/findings.ts';
-import { addStreamsOfOtherConnectors } from './checks/other-connectors.ts';
 import { Config, type SourceConfig } from './config.ts';
-import { type ConnectorLoader, type ConnectorSchemas, isPathOfConnector, loadNamed } from './connector-loader.ts';
+import {
+  addStreamsOfOtherConnectors,
+  type ConnectorLoader,
+  type ConnectorSchemas,
+  type ConnectorSettings,
+  checkConnector,
+  isPathOfConnector,
+  loadNamed,
+} from './connectors.ts';
 import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
 import { type QueueSetting, WEEKDAYS } from './fields.ts';
-import { createSecretSource, interpolate, type SecretSource } from './interpolate.ts';
+import {
+  createSecretSource,
+  interpolate,
+  type LedgerNeeds,
+  leaveOutUnread,
+  type Needs,
+  type SecretSource,
+  type SourceNeeds,
+} from './interpolate.ts';
 import { loadProfile } from './load-profile.ts';
 import {
   createSettingsReader,
@@ -33,7 +47,6 @@ import {
 } from './loaded-config.ts';
 import { parseSettings, type SettingsContext } from './parse-settings.ts';
 import { configFault, formatPath, type PathSegment } from './problem.ts';
-import { type LedgerNeeds, leaveOutUnread, type Needs, type SourceNeeds } from './unread-settings.ts';
 
 const CONFIG_BYTES_MAX = 1_048_576;
 

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Profile } from '../domain/profile.ts';
+import { err, ok, type Result } from '../lib/errors.ts';
 import { readBoundedFile } from '../lib/files.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { createSecretStore } from '../lib/logging/secrets.ts';
-import { err, ok, type Result } from '../lib/result.ts';
 import { suggest } from '../lib/text/suggest.ts';
 import { createFindings, didYouMean } from './checks/findings.ts';
 import { type ConfigDocument, parseDocumentText } from './document.ts';

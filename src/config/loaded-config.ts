@@ -1,9 +1,8 @@
 import type { LookupConfig, MappingDefinition, ValueRule } from '../domain/mapping.ts';
+import type { MappedFields, PassportRules } from '../domain/passport.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { WebRole } from '../domain/web-role.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { LoadedAlerts } from './alerts.ts';
-import type { ConnectorSettings, LoadedStream } from './checks/check-connector.ts';
 import {
   type Config,
   type LookupsConfig,
@@ -12,11 +11,12 @@ import {
   type SourceConfig,
   SourceParts,
 } from './config.ts';
-import type { ConnectorSchemas } from './connector-loader.ts';
+import type { ConnectorSchemas, ConnectorSettings, LoadedStream } from './connectors.ts';
 import type { QueueSetting } from './fields.ts';
 import type { SecretSource } from './interpolate.ts';
 import type { ConfigProblem, PathSegment } from './problem.ts';
 import { secretPathsIn, valueAt } from './schema/schema-walk.ts';
+import type { WebRole } from './sections.ts';
 
 /** A time of the day in which no run of a source is started automatically. */
 export interface LoadedPause {
@@ -281,4 +281,32 @@ function listIn(value: unknown, name: string): unknown[] {
 function present<Key extends string>(members: { [K in Key]?: string | undefined }): { [K in Key]?: string } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in Key]?: string };
+}
+
+/**
+ * The rules of a config for passports. A module may make any items, so a source with a module counts as a source of BOM
+ * items.
+ */
+export function passportRulesOf({ passports, sources }: Pick<LedgerConfig, 'passports' | 'sources'>): PassportRules {
+  const sourcesThat = (wanted: (source: LedgerSource) => boolean) => sources.filter(wanted).map(({ id }) => id);
+  return {
+    isConfigured: (passports ?? null) !== null,
+    init: passports?.init ?? 'manual',
+    publish: passports?.publish ?? 'manual',
+    sources: sources.map(({ id }) => id),
+    partSources: sourcesThat(({ mappings }) => mappings.some(({ to }) => to !== 'product')),
+    bomSources: sourcesThat(({ mappings }) => mappings.some(({ to }) => to === 'bom_item' || to === undefined)),
+    withdrawMissingOf: sourcesThat(({ onMissing }) => onMissing === 'unpublish'),
+    mappedFields: sources.flatMap(mappedFieldsOf),
+  };
+}
+
+function mappedFieldsOf({ id, mappings }: LedgerSource): MappedFields[] {
+  return [...Map.groupBy(mappings, ({ stream }) => stream)].flatMap(([stream, all]) => {
+    const ofProducts = all.filter(({ to }) => to === 'product');
+    const [first] = ofProducts;
+    if (first === undefined || all.some(({ module }) => module !== undefined)) return [];
+    const fields = ofProducts.flatMap((mapping) => Object.keys(mapping.fields ?? {}));
+    return [{ source: id, stream, path: first.path, fields }];
+  });
 }

@@ -3,14 +3,14 @@ import { processEnvironment } from '../config/environment.ts';
 import { accessWord } from '../domain/delivery/operation.ts';
 import type { ChannelTest, KeptAlert } from '../domain/ports/alerts.ts';
 import type { DaemonNotes } from '../domain/ports/ledger/care-ledger.ts';
+import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { type Channel, createChannels } from '../observe/alerts/channels.ts';
-import { type AlertFacts, BACKUPS, sourcesOfStuck } from '../observe/alerts/conditions.ts';
+import { type AlertFacts, BACKUPS, type DeliveryCounts, sourcesOfStuck } from '../observe/alerts/conditions.ts';
 import { createAlerts, type RunningAlerts, testChannels } from '../observe/alerts/create-alerts.ts';
-import { createDeliveryCounts } from '../observe/alerts/delivery-counts.ts';
-import type { DaemonCare } from './care.ts';
-import type { Runtime } from './runtime.ts';
+import { hasFailed } from '../observe/event-bus.ts';
+import type { DaemonCare, Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** The environment variables that a program of a channel gets. Other variables often contain secrets. */
@@ -141,4 +141,40 @@ export function tryChannels(
   return testChannels(channels, host, signal, how).then((tests) =>
     tests.map((test, index) => ({ ...test, type: channels[index]?.type ?? 'webhook' })),
   );
+}
+
+const CELL_MS = 5 * 60_000;
+const HOUR_MS = 60 * 60_000;
+
+/** Counts the deliveries of the last hour, in spans of five minutes. */
+export function createDeliveryCounts(clock: Pick<Clock, 'ticks'>) {
+  const startedAt = clock.ticks();
+  const spans = new Map<number, { delivered: number; failed: number }>();
+  const present = (): number => Math.floor(clock.ticks() / CELL_MS);
+
+  function dropOutdated(): void {
+    for (const span of spans.keys()) if (span <= present() - HOUR_MS / CELL_MS) spans.delete(span);
+  }
+
+  return {
+    /** Subscribe it to an event bus. */
+    observe(event: ProgressEvent) {
+      if (event.type !== 'settled') return;
+      const isFailed = hasFailed(event);
+      if (!isFailed && event.state !== 'delivered') return;
+      dropOutdated();
+      const counts = spans.get(present()) ?? { delivered: 0, failed: 0 };
+      counts[isFailed ? 'failed' : 'delivered'] += 1;
+      spans.set(present(), counts);
+    },
+    ofLastHour(): DeliveryCounts {
+      dropOutdated();
+      const sum = { delivered: 0, failed: 0, isWhole: clock.ticks() - startedAt >= HOUR_MS };
+      for (const { delivered, failed } of spans.values()) {
+        sum.delivered += delivered;
+        sum.failed += failed;
+      }
+      return sum;
+    },
+  };
 }

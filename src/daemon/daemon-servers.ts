@@ -4,9 +4,8 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { DaemonView } from '../operations/runtime.ts';
-import type { DaemonCare } from './care.ts';
 import type { Observed } from './observe-daemon.ts';
-import type { Runtime } from './runtime.ts';
+import type { DaemonCare, Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** A server through which people and programs observe and control the daemon. */

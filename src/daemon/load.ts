@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { MappingFlaw } from '../config/checks/findings.ts';
 import { processEnvironment } from '../config/environment.ts';
+import type { LedgerNeeds, SourceNeeds } from '../config/interpolate.ts';
 import { loadConfig, loadLedgerConfig } from '../config/load-config.ts';
 import type { LedgerConfig, ReadableMappings } from '../config/loaded-config.ts';
-import type { LedgerNeeds, SourceNeeds } from '../config/unread-settings.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
 import { connectorLoader, provideSdk } from './sources/load-connector.ts';

@@ -1,11 +1,11 @@
 import { wireFormsOf } from '../api/encode.ts';
+import { passportRulesOf } from '../config/loaded-config.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { Target } from '../domain/ports/target.ts';
 import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../ledger/sqlite-ledger.ts';
-import { closeInOrder } from '../lib/close-in-order.ts';
-import { passportRulesOf } from './passport-rules.ts';
+import { closeInOrder } from '../lib/errors.ts';
 import { type Mappers, withValuesByHand } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 

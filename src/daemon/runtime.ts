@@ -4,36 +4,35 @@
 // it connects the parts that bring records from the sources to the platform: the pulls read them, the mapping makes items, and the
 // delivery sends them (`delivery-path.ts`). `close` ends the work in progress, and closes the ledger last. `daemon.ts` shows what a
 // daemon does with these parts.
-
 import type { ApiClient } from '../api/api-client.ts';
 import { createDelivery, type Delivery } from '../delivery/create-delivery.ts';
 import type { RequestGate } from '../delivery/rate/request-gate.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
+import type { ReloadStatus } from '../domain/ports/ledger/care-ledger.ts';
 import type { Ledger } from '../domain/ports/ledger/ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
 import type { Clock } from '../lib/clock.ts';
-import { closeInOrder } from '../lib/close-in-order.ts';
-import type { Fault } from '../lib/errors.ts';
+import { closeInOrder, type Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { type ActivityCounter, createActivity } from '../observe/activity.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import type { Traces } from '../observe/traces/create-traces.ts';
+import type { Reloaded } from '../operations/runtime.ts';
 import { createMapping, type Mapping } from '../pipeline/map-queue.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
-import type { DaemonCare } from './care.ts';
+import type { Backups } from './backups/backups.ts';
 import { openClient, openGate } from './open-client.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
-import { openTraces } from './open-traces.ts';
+import { apiTroubles, queuePrefix, readsWithTroubles } from './open-reads.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
 import { createReplays, type Replays } from './replays.ts';
 import { createMappers, type Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPulls, type Pulls } from './sources/pulls.ts';
-import { apiTroubles, readsWithTroubles } from './views/api-troubles.ts';
-import { queuePrefix } from './views/open-views.ts';
 import { createApiWaitWatch, createOutageWatch, createPauseWatch } from './watches.ts';
 import { createWorkers, type Workers } from './workers.ts';
 
@@ -276,4 +275,64 @@ function connect(
     paused: pauseWatch.fault,
     close,
   };
+}
+
+/**
+ * Opens the traces that a config asks for. Null if the config asks for none; then no package of OpenTelemetry is
+ * loaded.
+ *
+ * @throws Fault `config.invalid` if the secret of a header is gone
+ */
+export async function openTraces(
+  { observe: { traces } }: RuntimeConfig,
+  options: {
+    ledger: string;
+    /** Reads in this thread, because each page asks. */
+    views: Pick<LedgerViews, 'item' | 'run'>;
+    version: string;
+    clock: Clock;
+    log: Logger;
+  },
+): Promise<Traces | null> {
+  if (traces === null) return null;
+  const { ledger, views, version, clock, log } = options;
+  const headers = await Promise.all(
+    Object.entries(traces.headers).map(async ([name, value]) => [name, await value.read()] as const),
+  );
+  const { createTraces } = await import('../observe/traces/create-traces.ts');
+  return createTraces({
+    endpoint: traces.endpoint,
+    headers: Object.fromEntries(headers),
+    sampleRatio: traces.sampleRatio,
+    version,
+    ledger,
+    revisionOf(kind, key) {
+      if (kind !== 'product' && kind !== 'material' && kind !== 'bom_item') return null;
+      const item = views.item(kind, key);
+      // An item that the page has not changed has no open delivery.
+      return item === null || item.state === 'delivered' || item.state === 'superseded' ? null : item.revision;
+    },
+    runBeganAt: (run) => views.run(run)?.startedAt ?? null,
+    now: () => clock.now(),
+    log,
+  });
+}
+
+/** The cause of a reload. */
+export type ReloadCause = 'file' | 'signal' | 'person';
+
+/**
+ * The work that only a daemon does besides runs and deliveries: it replaces its settings, makes backups of its ledger,
+ * and observes the pauses of its sources. The dashboard, the admin API, the metrics and the alerts show this work.
+ */
+export interface DaemonCare {
+  /** The last reload; null before the first one. */
+  lastReload(): ReloadStatus | null;
+  /** Reads the config and all files that it names again. Replaces either all settings or none. */
+  reload(cause: ReloadCause): Promise<Reloaded>;
+  /** Calls the listener after each reload that replaced settings. */
+  onReload(listener: () => void): void;
+  backups: Backups;
+  /** The end of the present pause of a source, in milliseconds since the epoch; null if the source is not paused. */
+  pausedUntil(source: string): number | null;
 }

@@ -1,7 +1,7 @@
 import { type Clock, createWake } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { type Cron, createCron } from './cron.ts';
+import { type Cron, createCron } from './schedules/run-times.ts';
 
 export interface Schedule {
   source: string;

@@ -1,4 +1,5 @@
-import { runWarnings } from '../domain/attention-words.ts';
+import { passportRulesOf } from '../config/loaded-config.ts';
+import { runWarnings } from '../domain/attention.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
@@ -14,9 +15,7 @@ import { createRequestCounts, type EventBus } from '../observe/event-bus.ts';
 import { standingAsked } from '../observe/standing.ts';
 import { keyAdvice } from '../operations/outcome-fault.ts';
 import type { Acceptance, SyncReport, SyncRequest } from '../operations/runtime.ts';
-import { awayFault, leftAwayFault } from './faults/away-fault.ts';
-import { refusedOperationWarnings, refusedScopeFault } from './faults/refused-scope-fault.ts';
-import { passportRulesOf } from './passport-rules.ts';
+import { awayFault, leftAwayFault, refusedOperationWarnings, refusedScopeFault } from './api-faults.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 

@@ -3,9 +3,9 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type ConnectorLoader, isPathOfConnector } from '../config/connector-loader.ts';
+import { type ConnectorLoader, isPathOfConnector } from '../config/connectors.ts';
 import type { ConfigProblem } from '../config/problem.ts';
-import { err } from '../lib/result.ts';
+import { err } from '../lib/errors.ts';
 import { readModuleSource } from '../pipeline/mapping/load-module.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 

@@ -1,5 +1,5 @@
 import type { Engine } from '../delivery/engine.ts';
-import { closeInOrder } from '../lib/close-in-order.ts';
+import { closeInOrder } from '../lib/errors.ts';
 import type { Mapping, MapQueue } from '../pipeline/map-queue.ts';
 
 /** The workers of the queues that map and deliver. They start when there is something to map, or when they are started. */

@@ -1,11 +1,11 @@
 // What is said about an item or a row that does not go on by itself. `show`, `why`, the causes of the dashboard and the
 // admin API say it with these functions, and the page on troubleshooting has the same words, so all of them agree.
 import { sentence } from '../lib/errors.ts';
+import { counted, formatCount } from '../lib/text/amounts.ts';
 import { capitalised } from '../lib/text/capitalised.ts';
-import { counted, formatCount } from '../lib/text/counted.ts';
 import { shellValue, shellWord } from '../lib/text/safe-text.ts';
-import type { ApiTrouble, CauseType } from './cause.ts';
 import type { DeliveryState } from './delivery/delivery.ts';
+import type { Operation, Scope } from './delivery/operation.ts';
 import { hasTrait, isReasonCode, type Reason, type ReasonCode } from './delivery/stored-reason.ts';
 import type { Issue } from './issue.ts';
 import type { ItemKind, SubjectKind } from './item.ts';
@@ -15,6 +15,35 @@ import { FIELD, wordsOfIssue } from './words/issues.ts';
 import { REASONS } from './words/reasons.ts';
 import { FAILED_RUN, GONE, kindWord, PASSPORT_WRITES, STATES } from './words/states.ts';
 import type { Words } from './words/word.ts';
+
+/** The kinds of causes: what a cause stops, or what it is. */
+export const CAUSE_TYPES = [
+  'quarantine',
+  'blocked',
+  'rejected',
+  'parked',
+  'unconfirmed',
+  'part',
+  'run',
+  'guard',
+  'api',
+] as const;
+export type CauseType = (typeof CAUSE_TYPES)[number];
+
+/**
+ * Why the API takes no requests, or refuses some. The ledger does not know it, so the process that sends says it when it asks
+ * for causes.
+ */
+export interface ApiTrouble {
+  kind: 'unreachable' | 'throttled' | 'denied_key' | 'denied_plan' | 'denied_scope';
+  /** The scope that is refused; null if the trouble is about no scope. */
+  scope: Scope | null;
+  /** The writes that are not sent; null if nothing is sent. */
+  operations: readonly Operation[] | null;
+  /** What the API has answered; null if it has not. */
+  message: string | null;
+  since: number | null;
+}
 
 /** The words for one case, with the values of its item or row. */
 export interface Advice extends Pick<Words, 'title' | 'cure'> {

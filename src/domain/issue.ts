@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import type { IssueCode } from './words/issues.ts';
 
 /** A code of a connector or a mapping module of somebody else. No literal has this type, so our own code needs an entry for each code. */
@@ -67,6 +67,41 @@ export function foundText(
 
 function valueText(value: JsonValue): string {
   return typeof value === 'string' && value !== '' ? value : JSON.stringify(value);
+}
+
+/** The text of a cell for a stored value: JSON for lists and objects, and an empty text for no value. */
+export function cellText(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+const NAMED = /\brow\.([\p{L}_][\p{L}\p{N}_]*)|\brow\[\s*(?:"([^"]*)"|'([^']*)')\s*\]/gu;
+
+/**
+ * The columns of a row that an issue is about. An issue names a column or a field of the item. For a field, these are
+ * the columns that its expression reads. If the expression reads several, only the columns with a value that the issue
+ * has, or that its message quotes. Without an expression, the columns that have the value at fault. No column, if the value at fault
+ * comes from a lookup table.
+ */
+export function columnsAtFault(fields: JsonObject, { field, value, expression, message, lookup }: Issue): string[] {
+  if (lookup !== undefined) return [];
+  const named = (field ?? '').split(', ').filter((name) => Object.hasOwn(fields, name));
+  if (named.length > 0) return named;
+  const read = [...(expression ?? '').matchAll(NAMED)].map(
+    ([, plain, double, single]) => plain ?? double ?? single ?? '',
+  );
+  const columns = [...new Set(read)].filter((name) => Object.hasOwn(fields, name));
+  const withValue = columns.filter((name) => isSameCell(fields[name], value));
+  if (withValue.length > 0) return withValue;
+  const quoted = columns.filter((name) => message.includes(`"${cellText(fields[name]).trim()}"`));
+  if (quoted.length > 0) return quoted;
+  if (columns.length > 0) return columns;
+  if (value === undefined || cellText(value).trim() === '') return [];
+  return Object.keys(fields).filter((name) => isSameCell(fields[name], value));
+}
+
+function isSameCell(stored: JsonValue | undefined, value: JsonValue | undefined): boolean {
+  return value !== undefined && cellText(stored).trim() === cellText(value).trim();
 }
 
 /** The place of a row in its source. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { compareDecimals, normalizeDecimal } from '../lib/decimal.ts';
+import { err, ok, type Result } from '../lib/errors.ts';
 import { sha256Url } from '../lib/hash.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { err, ok, type Result } from '../lib/result.ts';
 import type { Issue } from './issue.ts';
 
 export const ITEM_KINDS = ['product', 'material', 'bom_item'] as const;

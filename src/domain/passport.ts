@@ -3,6 +3,18 @@ import type { Operation } from './delivery/operation.ts';
 import type { Reason } from './delivery/stored-reason.ts';
 import { fault } from './faults.ts';
 import { fieldNamesOf } from './item.ts';
+import { PASSPORTS } from './words/states.ts';
+
+/**
+ * The state of a passport: the last one that the API has acknowledged, or why it does not change. `incomplete`: the
+ * policy wants it, and its product is not complete. `unpublished`: it was withdrawn, or a person has withdrawn it before
+ * it was published. `none`: the passport is not wanted, or its first write is not
+ * acknowledged yet. `blocked`: the passport needs a person.
+ */
+export type PassportState = keyof typeof PASSPORTS;
+export const PASSPORT_STATES = Object.keys(PASSPORTS) as PassportState[];
+
+export type PassportCounts = Partial<Record<PassportState, number>>;
 
 /** The state of a passport at the API after its last acknowledged write. */
 export const PASSPORT_STATUSES = ['initialized', 'published', 'unpublished'] as const;

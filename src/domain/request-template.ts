@@ -1,7 +1,7 @@
 // The form of the body of a write, as JSON with placeholders: `{"data": {"type": "materials", "attributes": "$fields"}}`.
 
+import { err, ok, type Result } from '../lib/errors.ts';
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
-import { err, ok, type Result } from '../lib/result.ts';
 import { REF_ROLES, type RefRole } from './item.ts';
 
 /** `fields` stands for all fields of the item, `id` for the remote id of the item, a role for the remote id of a ref. */

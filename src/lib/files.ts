@@ -1,8 +1,7 @@
 import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { access, type FileHandle, mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { systemCodeOf } from './errors.ts';
-import { err, ok, type Result } from './result.ts';
+import { err, ok, type Result, systemCodeOf } from './errors.ts';
 
 /** Why a file's text cannot be read. */
 interface FileFlaw {

@@ -11,8 +11,8 @@ import {
   type LatenciesByOperation,
   nothingIn,
 } from '../domain/activity.ts';
+import type { PassportCounts } from '../domain/passport.ts';
 import type { CareLedger } from '../domain/ports/ledger/care-ledger.ts';
-import type { PassportCounts } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';

@@ -2,8 +2,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
 import { OPERATIONS, SCOPES } from '../domain/delivery/operation.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
+import { PASSPORT_STATES } from '../domain/passport.ts';
 import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
-import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { QUEUE_NAMES, type QueueCounts } from '../domain/ports/queues.ts';
 import { createRowsRead, hasFailed } from './event-bus.ts';

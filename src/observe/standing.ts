@@ -9,6 +9,7 @@ import type {
   SourceRuns,
   StandingAsked,
 } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import type { ApiStanding } from './health.ts';
 
@@ -164,4 +165,17 @@ export function causesOf(standing: Figured): Cause[] {
 export function exitCodeOf(report: Figured & { fault: { exitCode: number } | null; left?: number }): number {
   if (report.fault) return report.fault.exitCode;
   return causesOf(report).length > 0 || (report.left ?? 0) > 0 ? 4 : 0;
+}
+
+/** What is still to be sent, from the ledger and from the requests of people that are not in the ledger yet. */
+export async function leftToSend({
+  reads,
+  passports,
+}: {
+  reads: Pick<Reads, 'openDeliveries'>;
+  passports: { requested(): number };
+}): Promise<LeftToSend> {
+  // What is requested is read first: what is stored meanwhile may then count twice, and is never left out.
+  const requested = passports.requested();
+  return { ...(await reads.openDeliveries()), requested };
 }

@@ -2,11 +2,10 @@
 // the tests check real answers against them.
 
 import { z } from 'zod';
-import { CAUSE_TYPES } from '../domain/cause.ts';
+import { CAUSE_TYPES } from '../domain/advice.ts';
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
-import { PASSPORT_STATUSES } from '../domain/passport.ts';
-import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
+import { PASSPORT_STATES, PASSPORT_STATUSES } from '../domain/passport.ts';
 
 /** A time: milliseconds since the Unix epoch in the program, and a text in a document. */
 export const Time = z.codec(
@@ -326,14 +325,6 @@ export const ActionRow = z.strictObject({
   action: z.string(),
   detail: Fields,
   outcome: z.string().nullable(),
-});
-
-export const LookupValue = z.strictObject({
-  lookup: z.string(),
-  key: z.string(),
-  value: z.string(),
-  by: z.string(),
-  at: Time,
 });
 
 const WithSince = z.looseObject({ since: Time.optional() });

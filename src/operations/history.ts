@@ -3,8 +3,9 @@
 import { z } from 'zod';
 import { type ActivityHour, compareLatency, countLatencies, DAY_MS, medianLatency } from '../domain/activity.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
+import type { PassportCounts as Passports } from '../domain/passport.ts';
 import type { RunDay } from '../domain/ports/ledger/dashboard-views.ts';
-import type { ItemCounts, PassportCounts as Passports } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts } from '../domain/ports/ledger/ledger-views.ts';
 import { Count, PassportCounts, Time } from './documents.ts';
 import { defineOperation } from './operation.ts';
 import type { OperationContext } from './runtime.ts';

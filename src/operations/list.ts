@@ -1,10 +1,9 @@
 import { listAlerts, muteAlert, testAlerts } from './alerts.ts';
 import { listCauseMembers, listCauses, noteCause, replayCause, settleCause, showCause } from './causes.ts';
-import { correctRows } from './correct-rows.ts';
+import { correctRows, listLookupValues, removeLookupValue, setLookupValue } from './corrections.ts';
 import { backUp, listActions, listBackups, reloadConfig } from './daemon.ts';
 import { showHistory } from './history.ts';
 import { listItems, listQuarantine, showItem, showItemByQuery, why } from './items.ts';
-import { listLookupValues, removeLookupValue, setLookupValue } from './lookup-values.ts';
 import type { AnyOperation } from './operation.ts';
 import { changeSelected, countPassports, listPassports } from './passports.ts';
 import { passportPdf, publicationList, reportCreate, reportList } from './platform.ts';

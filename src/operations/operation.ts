@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { WebRole } from '../domain/web-role.ts';
+import type { WebRole } from '../config/sections.ts';
 import { documentOf } from './documents.ts';
 import type { OperationContext, PlatformContext } from './runtime.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { PASSPORT_STATES } from '../domain/passport.ts';
 import type { PassportFilter } from '../domain/ports/ledger/dashboard-views.ts';
-import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import { cameLater } from './causes.ts';
 import { listOf, PassportCounts, PassportRow, page, Source, worked } from './documents.ts';
 import { defineOperation, type Operation } from './operation.ts';

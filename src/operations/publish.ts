@@ -7,7 +7,7 @@ import type { PassportView } from '../domain/ports/ledger/ledger-views.ts';
 import { worked } from './documents.ts';
 import { findPastedItem, unknownItem } from './named.ts';
 import type { Operation } from './operation.ts';
-import { errorDocument } from './result-documents.ts';
+import { errorDocument } from './results.ts';
 import { syncIn, WaitMs } from './runs.ts';
 import type { OperationContext, Synced } from './runtime.ts';
 

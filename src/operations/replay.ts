@@ -2,16 +2,15 @@ import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import { type FormReplayOutcome, REPLAY_STATES, type ReplayState } from '../domain/ports/ledger/replay-ledger.ts';
-import { counted, formatCount } from '../lib/text/counted.ts';
+import { counted, formatCount } from '../lib/text/amounts.ts';
 import { exitCodeOf } from '../observe/standing.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { worked } from './documents.ts';
 import { assertSources, findPastedKey } from './named.ts';
 import type { Operation } from './operation.ts';
-import { contactDocument, syncDocument } from './result-documents.ts';
+import { contactDocument, type Sentence, sentencesOf, syncDocument } from './results.ts';
 import { selectedSources, syncIn, WaitMs } from './runs.ts';
 import type { OperationRuntime, Synced } from './runtime.ts';
-import { type Sentence, sentencesOf } from './sentences.ts';
 
 const ReplayAsked = z.strictObject({
   /** An empty list stands for the states of `statesToReplay`. */

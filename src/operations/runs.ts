@@ -6,7 +6,7 @@ import { Count, listOf, page, RunRow, Source, syncResult } from './documents.ts'
 import { assertSources } from './named.ts';
 import { defineOperation, type Operation } from './operation.ts';
 import { failureOf } from './outcome-fault.ts';
-import { contactDocument, syncDocument } from './result-documents.ts';
+import { contactDocument, syncDocument } from './results.ts';
 import type { LookContext, OperationContext, OperationRuntime, Synced, SyncRequest } from './runtime.ts';
 
 /**

@@ -5,12 +5,12 @@ import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS } from '../domain/item.ts';
 import type { NamedDelivery, NamedSelection } from '../domain/ports/deliveries.ts';
 import type { PartsAnswer } from '../domain/ports/ledger/contact-ledger.ts';
-import { counted, formatCount } from '../lib/text/counted.ts';
+import { counted, formatCount } from '../lib/text/amounts.ts';
 import { worked } from './documents.ts';
 import type { Operation } from './operation.ts';
+import { releasedSentences, type Sentence, sentencesOf, settledText } from './results.ts';
 import { goOn } from './runs.ts';
 import type { OperationContext } from './runtime.ts';
-import { releasedSentences, type Sentence, sentencesOf, settledText } from './sentences.ts';
 
 const SettleSelectedRequest = z
   .strictObject({

@@ -1,24 +1,19 @@
 // How the ledger, the queue and the daemon stand.
 
 import { z } from 'zod';
-import { runWarnings } from '../domain/attention-words.ts';
+import { runWarnings } from '../domain/attention.ts';
 import { type ImportProof, UNTRIED } from '../domain/delivery/import-proof.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
-import {
-  type Attention,
-  type ItemCounts,
-  type LedgerStanding,
-  PASSPORT_STATES,
-  type PassportCounts,
-} from '../domain/ports/ledger/ledger-views.ts';
+import { PASSPORT_STATES, type PassportCounts } from '../domain/passport.ts';
+import { type Attention, type ItemCounts, type LedgerStanding } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { freeBytesBeside } from '../ledger/file/file.ts';
 import { Fault } from '../lib/errors.ts';
 import { causesOf, type LeftToSend, secondsLeft, soonSent, standingAsked } from '../observe/standing.ts';
 import { defineOperation } from './operation.ts';
-import { guardWarnings } from './result-documents.ts';
+import { guardWarnings } from './results.ts';
 import type { DaemonView, OperationContext, StatusContext } from './runtime.ts';
 import { Stages, Status } from './status-document.ts';
 

@@ -32,8 +32,7 @@ import {
   type StreamIdentity,
   wasChosenAmong,
 } from '../domain/record.ts';
-import { createBitmap } from '../lib/collections.ts';
-import { createSeenTexts } from '../lib/seen-texts.ts';
+import { createBitmap, createSeenTexts } from '../lib/collections.ts';
 import { storedFields } from './incoming-record.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 

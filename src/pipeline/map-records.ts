@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LookupEntry, LookupKey } from '../domain/lookup.ts';
 import type { MappableRecord, Mapper, MapResult } from '../domain/mapping.ts';
+import type { MappedRecord, PendingRecord } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 
 /** Reads entries of lookup tables. */
@@ -31,6 +32,21 @@ export function mapRecords(
   const looksUp = mapper.lookups?.some(({ stream }) => stream !== null) === true;
   if (!looksUp && records.length <= RECORDS_AT_ONCE) return records.map((record) => mapper.map(record));
   return mapInBatches(mapper, records, read);
+}
+
+/** Maps stored records, and keeps the id and the version of each with its result. */
+export function mapStoredRecords(
+  mapper: Mapper,
+  records: readonly PendingRecord[],
+  read: ReadEntries,
+): MappedRecord[] | Promise<MappedRecord[]> {
+  const withIds = (results: readonly MapResult[]): MappedRecord[] =>
+    records.flatMap(({ id, version }, at) => {
+      const result = results[at];
+      return result === undefined ? [] : [{ id, version, result }];
+    });
+  const results = mapRecords(mapper, records, read);
+  return results instanceof Promise ? results.then(withIds) : withIds(results);
 }
 
 async function mapInBatches(

@@ -12,8 +12,7 @@ import type {
   ReplayOutcome,
   ReplaySelection,
 } from '../domain/ports/ledger/replay-ledger.ts';
-import { entriesOf } from './map-records.ts';
-import { mapStoredRecords } from './map-stored.ts';
+import { entriesOf, mapStoredRecords } from './map-records.ts';
 
 /** How many stored records are read at once. */
 const PAGE = 250;

@@ -13,7 +13,7 @@ import { messageOf } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { type Logger, withLogFields } from '../lib/logging/logging.ts';
 import { FAILED_JOBS_KEPT, type QueueBackend } from './backend.ts';
-import type { ErrorSink } from './error-log.ts';
+import type { ErrorSink } from './queue-errors.ts';
 
 const ENQUEUE_CHUNK = 1_000;
 const FORGET_CHUNK = 100;

@@ -5,8 +5,8 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { QUEUE_OPTIONS, type QueueBackend, type StallTiming, workerOptions } from './backend.ts';
 import { type BullmqQueues, createBullmqQueues } from './bullmq-queues.ts';
-import { createErrorLog, type ErrorSink } from './error-log.ts';
 import { createMemoryBackend, createMemoryQueues } from './memory/memory-backend.ts';
+import { createErrorLog, type ErrorSink } from './queue-errors.ts';
 import { openRedisBackend, placeOf } from './redis-backend.ts';
 
 const TIMING: StallTiming = { lockMs: 30_000, stalledCheckMs: 30_000 };

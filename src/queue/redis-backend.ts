@@ -6,8 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { type BackendWorker, QUEUE_OPTIONS, type QueueBackend, type StallTiming, workerOptions } from './backend.ts';
-import type { ErrorSink } from './error-log.ts';
-import { isEcho, isRefusal, redisTroubleOf } from './redis-trouble.ts';
+import { type ErrorSink, isEcho, isRefusal, redisTroubleOf } from './queue-errors.ts';
 
 /**
  * After this time without an answer, a connection to Redis is closed and opened again, and the commands that wait for

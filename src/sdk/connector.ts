@@ -1,7 +1,12 @@
+import { createRequire } from 'node:module';
 import { z } from 'zod';
+import { fault } from '../domain/faults.ts';
+import type { MappingModule } from '../domain/mapping.ts';
 import type { FoundColumns, Page, ReadMode, StreamReads } from '../domain/ports/source.ts';
+import type { Fault, FaultDetails } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import type { Logger } from '../lib/logging/logging.ts';
+import { findPackage } from '../lib/package.ts';
 
 export type { FoundColumns, HeaderCandidate, Page, ReadMode, SourceRow, StreamReads } from '../domain/ports/source.ts';
 
@@ -142,4 +147,30 @@ const LENGTH_MAX = 65_536;
  */
 export function secret(): z.ZodString {
   return z.string().min(1, 'a value that is not empty').max(LENGTH_MAX).meta({ secret: true });
+}
+
+/** Declares a mapping module; export it as the module's default. */
+export function defineMapping(module: MappingModule): MappingModule {
+  return module;
+}
+
+/**
+ * The error a connector throws when a stream cannot be read at all: the message says what happened and where, and the
+ * suggestion says what to do.
+ */
+export function sourceFault(message: string, details: FaultDetails = {}): Fault {
+  return fault('source.unreadable', message, details);
+}
+
+/**
+ * The command that installs a package which npm does not install together with dpp-sync: an optional peer in
+ * package.json. Null if the package is installed.
+ */
+export function installCommandOf(name: string): string | null {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return null;
+  } catch {
+    return `npm install ${name}@${String(findPackage().peers[name])}`;
+  }
 }

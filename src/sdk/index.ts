@@ -3,6 +3,7 @@
 export { z } from 'zod';
 export type { Issue as OwnIssue, Place, ReportedIssue as Issue } from '../domain/issue.ts';
 export type { Item, ItemKind, ItemRef } from '../domain/item.ts';
+export type { MappingModule, MappingTools } from '../domain/mapping.ts';
 export { comparableName } from '../domain/natural-key.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
@@ -27,8 +28,7 @@ export type {
   StreamReads,
   StreamTarget,
 } from './connector.ts';
-export { defineConnector, SDK_VERSION, secret } from './connector.ts';
-export { installCommandOf, sourceFault } from './faults.ts';
+export { defineConnector, defineMapping, installCommandOf, SDK_VERSION, secret, sourceFault } from './connector.ts';
 export type { FileConnectorDefinition, FileRequest } from './files/file-connector.ts';
 export { defineFileConnector } from './files/file-connector.ts';
 export { CHANGES_BY_DEFAULT } from './files/file-options.ts';
@@ -39,8 +39,6 @@ export { openLocalFile, readFileText } from './files/open-file.ts';
 export type { ContentKind } from './files/recognise.ts';
 export { assertContent, contentFault, recogniseContent } from './files/recognise.ts';
 export type { SourceFile } from './files/source-file.ts';
-export type { MappingModule, MappingTools } from './mapping.ts';
-export { defineMapping } from './mapping.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';
 export type { CellProblem, NumberFormat, SpreadsheetCell, SpreadsheetContext } from './spreadsheet.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { isUserName, TOKEN_NAME } from '../config/sections.ts';
 import type { OwnPassword } from '../domain/ports/ledger/care-ledger.ts';
-import { isUserName, TOKEN_NAME } from '../domain/web-role.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hashPassword, isPassword } from '../lib/password-hash.ts';
 import { type AttemptLimit, createAttemptLimit } from './limits.ts';

@@ -7,7 +7,7 @@ import { ErrorCode, type Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
 import type { QueueName } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
-import { knownTroubleOf } from '../queue/redis-trouble.ts';
+import { knownTroubleOf } from '../queue/queue-errors.ts';
 import { type AuditParts, audited, outcomeOfStatus } from './audited.ts';
 import { isForged, OLD_FORM } from './server/forged-requests.ts';
 import { isHttps } from './sessions.ts';

@@ -1,6 +1,5 @@
 import { apiRoutes } from './api/api-routes.ts';
-import { BOARD_SCRIPT } from './live/board-script.ts';
-import { BROWSER_SCRIPT } from './live/browser-script.ts';
+import { BOARD_SCRIPT, BROWSER_SCRIPT } from './live/browser-scripts.ts';
 import { attentionRoutes } from './pages/attention/attention-routes.ts';
 import { auditRoutes } from './pages/audit/audit-routes.ts';
 import { historyRoutes } from './pages/history/history-routes.ts';

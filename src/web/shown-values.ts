@@ -2,7 +2,7 @@
 
 import type { SubjectKind } from '../domain/item.ts';
 import { stateWord } from '../domain/words/states.ts';
-import { counted, formatCount } from '../lib/text/counted.ts';
+import { counted, formatCount } from '../lib/text/amounts.ts';
 import { type Html, html } from './html.ts';
 
 export { counted, formatCount };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { detailOf } from '../admin/audit.ts';
+import { operationContext } from '../admin/local-admin.ts';
 import { type WorkProgress, watchWork } from '../admin/work-progress.ts';
-import { operationContext } from '../daemon/operation-context.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { PeopleLedger, StoredTask } from '../domain/ports/ledger/care-ledger.ts';

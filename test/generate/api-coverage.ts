@@ -174,7 +174,7 @@ const STATEMENTS: Statement[] = [
   {
     section: 'Errors',
     says: '429 when the rate limit is reached; the client applies backoff and retries.',
-    code: ['src/api/answers/classify.ts', 'src/api/answers/retry-after.ts', 'src/delivery/rate/rate-controller.ts'],
+    code: ['src/api/answers/classify.ts', 'src/api/answers/retries.ts', 'src/delivery/rate/rate-controller.ts'],
     tests: [classify('Retry-After with a date counts from the date of the answer')],
   },
   {

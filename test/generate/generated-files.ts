@@ -1,6 +1,5 @@
 import { loadBuiltIn } from '../../connectors/index.ts';
-import { configJsonSchema } from '../../src/config/schema/json-schema.ts';
-import { configReference } from '../../src/config/schema/reference.ts';
+import { configJsonSchema, configReference } from '../../src/config/schema/generated.ts';
 import { API_OPERATIONS } from '../../src/web/api/api-routes.ts';
 import { openApiDocument } from '../../src/web/api/openapi.ts';
 import { apiCoverage } from './api-coverage.ts';

@@ -1,5 +1,4 @@
-// Decides what each HTTP status means. Only this file does so. `lost-request.ts` decides what a lost request or answer
-// means.
+// Decides what each HTTP status means. Only this file does so. `lost-request.ts` decides about requests and answers that are lost.
 //
 // The API document defines 401, 402, 403, 409 and 429 ("Errors"), and RFC 9110 the others. Every line answers one question:
 // could the write have taken effect? If this is unknown, the outcome is `ambiguous`, never a guess (I6).
@@ -33,7 +32,7 @@ import {
 } from './entry.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import type { WordReader } from './import-words.ts';
-import { retryAfterMs, throttledForMs } from './retry-after.ts';
+import { retryAfterMs, throttledForMs } from './retries.ts';
 
 /** What the classification of an answer needs to know about its request. */
 export interface Expectation extends IdPlaces {

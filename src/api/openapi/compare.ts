@@ -1,7 +1,7 @@
 import { kindOf } from '../../domain/delivery/operation.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { ok, type Result } from '../../lib/errors.ts';
 import { createSecretStore } from '../../lib/logging/secrets.ts';
-import { ok, type Result } from '../../lib/result.ts';
 import { createCleanText } from '../answers/answer-text.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import { checkAnswers, checkEnvelope } from './check-answers.ts';

@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
+import { err, ok, type Result } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
 
 /** One operation of an OpenAPI document. */
 export interface ApiOperation {

@@ -12,12 +12,11 @@ import { rootOf } from '../../pipeline/mapping/make-item.ts';
 import type { Output } from '../text/output.ts';
 import { formatCount, plural, printable, wrap } from '../text/style.ts';
 import { columnsOf } from './columns.ts';
-import { type FileHead, readHead } from './file-head.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { productOfBomItems, proposeMapping } from './propose-mapping.ts';
 import { type ProposedLine, type ProposedMapping, writtenExpression } from './proposed-line.ts';
 import { readSample, type Sample, sheetOptions } from './read-sample.ts';
-import { type FoundOption, type Recognised, recogniseFormat } from './recognise-format.ts';
+import { type FileHead, type FoundOption, type Recognised, readHead, recogniseFormat } from './recognise-format.ts';
 import { headText, sourcesText, todoOf } from './write-config.ts';
 
 /** A config for one file. */

@@ -6,8 +6,7 @@ import { comparableName } from '../../domain/natural-key.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector } from '../../sdk/connector.ts';
-import type { FileHead } from './file-head.ts';
-import type { FoundOption, Recognised } from './recognise-format.ts';
+import type { FileHead, FoundOption, Recognised } from './recognise-format.ts';
 import { looksLikeValue } from './value-checks.ts';
 
 /** The first records of a file, which its connector has read. */

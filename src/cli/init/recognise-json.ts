@@ -1,5 +1,5 @@
-import { detectFormat } from '../../../connectors/json/detect-format.ts';
 import { EACH, formatDocumentPath, type PathStep } from '../../../connectors/json/document-path.ts';
+import { detectFormat } from '../../../connectors/json/index.ts';
 
 /** A list of objects in a JSON document. */
 export interface FoundList {

@@ -3,7 +3,7 @@ import { fieldNamesOf, type ItemKind } from '../../domain/item.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import { sentence } from '../../lib/errors.ts';
 import { visibleText } from '../../lib/text/safe-text.ts';
-import { DEFAULT_CONFIG, withOwnCommands } from '../text/own-hints.ts';
+import { DEFAULT_CONFIG, withOwnCommands } from '../own-command.ts';
 import { printable, wrap } from '../text/style.ts';
 import type { Column, Columns } from './columns.ts';
 import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';

@@ -15,7 +15,7 @@ import {
   unpublishPassports,
 } from '../../operations/publish.ts';
 import type { Synced } from '../../operations/runtime.ts';
-import { answered } from '../answered.ts';
+import { answered } from '../answers.ts';
 import { confirmed } from '../confirm.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { ASKS_NOTHING, failureLines } from '../errors.ts';

@@ -7,12 +7,12 @@ import { Fault, messageOf } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { type Failure, outcomeFault } from '../../operations/outcome-fault.ts';
 import { reportCreate, reportList } from '../../operations/platform.ts';
-import { errorDocument } from '../../operations/result-documents.ts';
+import { errorDocument } from '../../operations/results.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines, failureOf } from '../errors.ts';
 import { readInputFile } from '../files.ts';
 import { formatValue } from '../text/words.ts';
-import { listPlatform } from './platform-list.ts';
+import { listPlatform } from './publications.ts';
 
 const EXAMPLES = `
 Examples:

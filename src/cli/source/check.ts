@@ -11,11 +11,11 @@ import type { ScopeAnswer } from '../../domain/ports/target.ts';
 import type { StreamIdentity } from '../../domain/record.ts';
 import { Fault } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { errorDocument } from '../../operations/result-documents.ts';
+import { errorDocument } from '../../operations/results.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines, failureOf } from '../errors.ts';
 import { readInputFile } from '../files.ts';
-import { formLines } from '../text/decision-lines.ts';
+import { formLines } from '../text/attention.ts';
 import type { Output } from '../text/output.ts';
 import { plural, printable } from '../text/style.ts';
 

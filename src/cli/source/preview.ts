@@ -17,7 +17,7 @@ import { suggest } from '../../lib/text/suggest.ts';
 import { assertSources } from '../../operations/named.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { fieldLines, repeatedRows } from '../text/decision-lines.ts';
+import { fieldLines, repeatedRows } from '../text/attention.ts';
 import type { Output } from '../text/output.ts';
 import { createReadProgress } from '../text/progress.ts';
 import { formatCount, plural, printable, shorten, wrap } from '../text/style.ts';

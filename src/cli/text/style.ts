@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import { isJsonObject } from '../../lib/json.ts';
-import { formatCount, counted as plural } from '../../lib/text/counted.ts';
+import { formatCount, counted as plural } from '../../lib/text/amounts.ts';
 import { withHiddenShown } from '../../lib/text/safe-text.ts';
-import type { Sentence } from '../../operations/sentences.ts';
+import type { Sentence } from '../../operations/results.ts';
 
 export { formatCount, plural };
 

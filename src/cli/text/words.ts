@@ -1,9 +1,9 @@
 // The words for people about states, reasons, values and issues.
 
-import { columnsAtFault } from '../../daemon/views/columns-at-fault.ts';
-import { foundText, type Issue } from '../../domain/issue.ts';
+import { columnsAtFault, foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
-import type { ItemState, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { PassportState } from '../../domain/passport.ts';
+import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';

@@ -1,8 +1,8 @@
 import { ITEM_FIELDS, ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
+import { streamNamesOf } from '../connectors.ts';
 import type { PathSegment } from '../problem.ts';
-import { streamNamesOf } from './check-connector.ts';
 import type { Findings } from './findings.ts';
 
 /**

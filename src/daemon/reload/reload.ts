@@ -14,7 +14,7 @@ import { Fault, messageOf, sentence } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Reloaded } from '../../operations/runtime.ts';
-import type { ReloadCause } from '../care.ts';
+import type { ReloadCause } from '../runtime.ts';
 import type { Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { unsafeFileWarnings, unsafePrograms } from '../unsafe-files.ts';

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../api/api-client.ts';
+import { passportRulesOf } from '../../config/loaded-config.ts';
 import type { Delivery } from '../../delivery/create-delivery.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import type { PassportRules } from '../../domain/passport.ts';
@@ -6,7 +7,6 @@ import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { MapQueue } from '../../pipeline/map-queue.ts';
-import { passportRulesOf } from '../passport-rules.ts';
 import type { Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { Pulls } from '../sources/pulls.ts';

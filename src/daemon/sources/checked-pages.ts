@@ -1,7 +1,7 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { Page, ReadMode, SourceRow } from '../../domain/ports/source.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { sourceFault } from '../../sdk/faults.ts';
+import { sourceFault } from '../../sdk/connector.ts';
 
 /** The deepest nesting of a value. Values of real exports are less deep. */
 const DEPTH_MAX = 100;

@@ -3,10 +3,17 @@ import { registerHooks } from 'node:module';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BUILT_IN } from '../../../connectors/index.ts';
-import { type ConnectorFlaw, type ConnectorLoader, isPathOfConnector } from '../../config/connector-loader.ts';
-import { importReasonOf, isEsModuleReadAsCommonJs, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { type ConnectorFlaw, type ConnectorLoader, isPathOfConnector } from '../../config/connectors.ts';
+import {
+  err,
+  importReasonOf,
+  isEsModuleReadAsCommonJs,
+  messageOf,
+  ok,
+  type Result,
+  systemCodeOf,
+} from '../../lib/errors.ts';
 import { findPackage } from '../../lib/package.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
 import { type Connector, SDK_VERSION } from '../../sdk/connector.ts';
 
 /** Loads built-in connectors by id, and those of other authors by a path or by the name of their package. */

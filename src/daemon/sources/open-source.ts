@@ -2,10 +2,16 @@ import { BUILT_IN } from '../../../connectors/index.ts';
 import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
 import type { Page, SourceReader, StreamReads } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
+import { isJsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { type ColumnCheck, columnsMentionedBy, createColumnCheck, neededColumns } from '../../pipeline/column-check.ts';
-import type { Connector, ConnectorHost, StreamCheck, StreamLook } from '../../sdk/connector.ts';
-import { sourceFault } from '../../sdk/faults.ts';
+import {
+  type Connector,
+  type ConnectorHost,
+  type StreamCheck,
+  type StreamLook,
+  sourceFault,
+} from '../../sdk/connector.ts';
 import { checkedPages } from './checked-pages.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
@@ -210,3 +216,28 @@ function streamReads(connector: Connector, options: unknown, stream: { name: str
 function isStreamReads(value: unknown): value is StreamReads {
   return READS.has(value);
 }
+
+/** The part of a stream's CSV dialect that files with its rows follow, which people get and give back. */
+export interface StreamDialect {
+  delimiter: string;
+  quote: string;
+  encoding: string;
+}
+
+const PLAIN: StreamDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
+
+/** The delimiter, the quote and the encoding of a stream's own files, or those of plain CSV where the files are of another format. */
+export function dialectOf(source: ConfiguredSource, stream: string): StreamDialect {
+  if (source.connector.id !== 'csv') return PLAIN;
+  const own = source.streams.find(({ name }) => name === stream)?.options;
+  const text = (name: keyof StreamDialect): string => {
+    for (const options of [own, source.options]) {
+      const value = isRecord(options) ? options[name] : undefined;
+      if (typeof value === 'string') return value;
+    }
+    return PLAIN[name];
+  };
+  return { delimiter: text('delimiter'), quote: text('quote'), encoding: text('encoding') };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => isJsonObject(value as never);

@@ -1,4 +1,4 @@
-import type { ReportedIssue } from '../../domain/issue.ts';
+import { cellText, type ReportedIssue } from '../../domain/issue.ts';
 import type { Mapper, MapResult } from '../../domain/mapping.ts';
 import type { Correction, StoredRecord } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
@@ -208,12 +208,6 @@ function changesOf(before: JsonObject, after: JsonObject): PlannedRow['changes']
 
 /** The longest text that spreadsheet programs hold in a cell. A download cuts longer text. */
 export const CELL_CHARACTERS_MAX = 32_767;
-
-/** The text of a cell for a stored value: JSON for lists and objects, and an empty text for no value. */
-export function cellText(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
 
 /**
  * The fields of a stored record with the values of an uploaded row in them. The columns keep their order, and a value

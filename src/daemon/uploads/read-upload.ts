@@ -8,8 +8,7 @@ import type { Connector } from '../../sdk/connector.ts';
 import { createTemporaryFiles } from '../../sdk/files/temporary-files.ts';
 import { createFileDecoder } from '../../sdk/text-decoder.ts';
 import { connectorLoader } from '../sources/load-connector.ts';
-import type { ConfiguredSource } from '../sources/open-source.ts';
-import { dialectOf, type StreamDialect } from '../sources/stream-dialect.ts';
+import { type ConfiguredSource, dialectOf, type StreamDialect } from '../sources/open-source.ts';
 
 const DELIMITERS = [';', ',', '\t', '|'];
 /** The most rows that an upload may have. */

@@ -2,7 +2,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { Reason, ReasonCode } from '../../domain/delivery/stored-reason.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { fullJitterMs } from '../../lib/backoff.ts';
+import { fullJitterMs } from '../../lib/clock.ts';
 
 /** What every decision about a delivery needs to know. */
 export interface DecideContext extends Attempted {

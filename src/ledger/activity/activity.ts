@@ -10,9 +10,9 @@ import {
   DAY_MS,
   type LatenciesByOperation,
 } from '../../domain/activity.ts';
+import { PASSPORT_STATES, type PassportState } from '../../domain/passport.ts';
 import type { CountedActivity } from '../../domain/ports/ledger/care-ledger.ts';
 import type { PassportDay, RunDay } from '../../domain/ports/ledger/dashboard-views.ts';
-import { PASSPORT_STATES, type PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, parseJson, statement, type Tx } from '../store/tx.ts';
 import type { Db } from '../views/view-reads.ts';

@@ -1,7 +1,13 @@
 // What is stuck, grouped by cause: the one list that pages, commands and the API show.
 
-import { adviceOnDelivery, adviceOnIssue, type Delivered, isGuardedChange } from '../../domain/advice.ts';
-import type { ApiTrouble, CauseType } from '../../domain/cause.ts';
+import {
+  type ApiTrouble,
+  adviceOnDelivery,
+  adviceOnIssue,
+  type CauseType,
+  type Delivered,
+  isGuardedChange,
+} from '../../domain/advice.ts';
 import { NO_REASON, storedReason } from '../../domain/delivery/stored-reason.ts';
 import { type ForeignCode, foundText, type Issue } from '../../domain/issue.ts';
 import { type MappedFields, unmappedCure } from '../../domain/passport.ts';

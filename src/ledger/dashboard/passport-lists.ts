@@ -2,9 +2,15 @@
 
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/stored-reason.ts';
-import { type PassportDesire, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import {
+  type PassportCounts,
+  type PassportDesire,
+  type PassportState,
+  type PassportStatus,
+  wantedByPolicy,
+} from '../../domain/passport.ts';
 import type { Listed, ListPage, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { ItemState, PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOfAll, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';

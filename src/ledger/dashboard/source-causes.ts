@@ -1,7 +1,6 @@
 // The causes that are about a whole source, or about the API: failed runs, exports that the guard holds, and an API that takes nothing.
 
-import { adviceOnApi, adviceOnFailedRun, adviceOnGuard } from '../../domain/advice.ts';
-import type { ApiTrouble } from '../../domain/cause.ts';
+import { type ApiTrouble, adviceOnApi, adviceOnFailedRun, adviceOnGuard } from '../../domain/advice.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type { FoundCause, GoneEffect } from '../../domain/ports/ledger/dashboard-views.ts';
 import { sentence } from '../../lib/errors.ts';

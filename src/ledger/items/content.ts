@@ -1,6 +1,6 @@
 // What the platform has of an item: its content, its natural key, and the form in which the item was sent.
 
-import type { PaddedKeys } from '../../domain/attention-words.ts';
+import type { PaddedKeys } from '../../domain/attention.ts';
 import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
 import {
   type FormId,

@@ -4,8 +4,8 @@
 // delivery is superseded, and it is counted nowhere. It stays in the ledger with its history. If its row comes back, it is staged
 // again.
 
+import type { MissingGroup } from '../../domain/attention.ts';
 import { codesWith } from '../../domain/delivery/stored-reason.ts';
-import type { MissingGroup } from '../../domain/missing-items.ts';
 import type { MissingSelection } from '../../domain/ports/deliveries.ts';
 import { column, type Reads, statement, type Tx } from '../store/tx.ts';
 import { isOpen, REVISIONS_MAX } from './item-row.ts';

@@ -1,7 +1,6 @@
 // Where a passport stands, as one number that an index has, so that a million passports are counted in that index.
 
-import type { PassportStatus } from '../../domain/passport.ts';
-import type { PassportState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { PassportState, PassportStatus } from '../../domain/passport.ts';
 import { type Reads, statement } from '../store/tx.ts';
 
 /**

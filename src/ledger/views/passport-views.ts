@@ -1,6 +1,6 @@
 import { storedReason } from '../../domain/delivery/stored-reason.ts';
-import { type PassportDesire, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
-import type { PassportState, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
+import { type PassportDesire, type PassportState, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import type { PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOfAll, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull, statement } from '../store/tx.ts';

@@ -1,6 +1,6 @@
 // The deliveries that have not ended: those that need a person, and what the others wait for.
 
-import type { UnprovenWrites } from '../../domain/attention-words.ts';
+import type { UnprovenWrites } from '../../domain/attention.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { ItemKind } from '../../domain/item.ts';

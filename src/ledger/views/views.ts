@@ -1,8 +1,8 @@
 import { adviceOnItem, isGuardedChange } from '../../domain/advice.ts';
+import { undecidedCounts } from '../../domain/attention.ts';
 import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Place } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
-import { undecidedCounts } from '../../domain/missing-items.ts';
 import { unmappedCure } from '../../domain/passport.ts';
 import type {
   Attention,

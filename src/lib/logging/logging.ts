@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { pino } from 'pino';
 import { plainJson } from '../text/safe-text.ts';
-import type { LogLevel } from './log-levels.ts';
 import type { SecretStore } from './secrets.ts';
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** Structured logging. The first argument has fields, the second is a full sentence. */
 export interface Logger {

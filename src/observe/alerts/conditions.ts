@@ -7,9 +7,17 @@ import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type { EmptyStream, FailedRun, StuckState } from '../../domain/ports/ledger/ledger-views.ts';
 import { ALERTS } from '../../domain/words/alerts.ts';
 import type { Words } from '../../domain/words/word.ts';
+import { formatPeriod } from '../../lib/text/amounts.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
-import { formatPeriod } from '../../lib/text/time.ts';
-import type { DeliveryCounts } from './delivery-counts.ts';
+
+/** What has become of the deliveries of the last hour. */
+export interface DeliveryCounts {
+  delivered: number;
+  /** Those that were rejected, blocked or given up, without those that had failed before for the same reason. */
+  failed: number;
+  /** False in the first hour of the process: deliveries of an earlier process are not counted. */
+  isWhole: boolean;
+}
 
 /** The state of the daemon on which alerts depend. Times are in milliseconds since the epoch. */
 export interface AlertFacts {

@@ -9,19 +9,16 @@ import {
   materialsOf,
   productsOf,
 } from '../../domain/mapping.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { err, messageOf, type Result } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { err, type Result } from '../../lib/result.ts';
 import { country } from './functions/country.ts';
 import { date } from './functions/date.ts';
 import { decimal } from './functions/decimal.ts';
 import { gtin } from './functions/gtin.ts';
-import { lookup, lookupAll } from './functions/lookup.ts';
 import { decodeEntities, htmlText } from './functions/text.ts';
 import { type UnitTable, unit } from './functions/unit.ts';
-import type { LookupTables } from './lookups.ts';
-import { ANY_PRODUCT, type Made, madeItems, madeNothing, NOTHING } from './made.ts';
-import { type ItemChecks, makeItem } from './make-item.ts';
+import { type LookupTables, lookup, lookupAll } from './lookups.ts';
+import { ANY_PRODUCT, type ItemChecks, type Made, madeItems, madeNothing, makeItem, NOTHING } from './make-item.ts';
 import { MappingError } from './mapping-error.ts';
 import { copyOfRow, keyText, kindOf, shown, toPayload } from './values.ts';
 

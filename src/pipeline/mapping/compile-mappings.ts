@@ -15,10 +15,9 @@ import {
 } from '../../domain/mapping.ts';
 import { NATURAL_KEYS, type Profile } from '../../domain/profile.ts';
 import type { IdentifyingMapping } from '../../domain/record.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { err, messageOf, ok, type Result } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
 import { applyModule, createMappingTools } from './apply-module.ts';
 import { applyExpressions, evaluateWhen } from './expressions/apply-expressions.ts';
 import {
@@ -34,8 +33,16 @@ import { COUNTRY_NAMES_VERSION } from './functions/country.ts';
 import { isUnitCode, unitTable } from './functions/unit.ts';
 import { loadModule, readModuleSource } from './load-module.ts';
 import { createLookupTables, type FindValueByHand, type LookupTables, loadLookups } from './lookups.ts';
-import { ANY_PRODUCT, allBlocked, type Made, madeItems, madeNothing } from './made.ts';
-import { type AllowedFields, compileRules, type ItemChecks } from './make-item.ts';
+import {
+  type AllowedFields,
+  ANY_PRODUCT,
+  allBlocked,
+  compileRules,
+  type ItemChecks,
+  type Made,
+  madeItems,
+  madeNothing,
+} from './make-item.ts';
 import type { MappingProblem } from './mapping-error.ts';
 import { createMeter, type Meter } from './meter.ts';
 import { isTooDeep } from './values.ts';

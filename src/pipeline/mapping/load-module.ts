@@ -2,12 +2,11 @@ import { registerHooks } from 'node:module';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { MappingModule } from '../../domain/mapping.ts';
-import { importReasonOf, isEsModuleReadAsCommonJs } from '../../lib/errors.ts';
+import { err, importReasonOf, isEsModuleReadAsCommonJs, ok, type Result } from '../../lib/errors.ts';
 import { readBoundedFile } from '../../lib/files.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { canonicalJson } from '../../lib/json.ts';
 import { findPackage } from '../../lib/package.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
 
 /** The URL parameter that is different for each version of a module. */
 const VERSION = 'mapping';

@@ -1,14 +1,14 @@
 import type { Issue } from '../../domain/issue.ts';
 import { ITEM_FIELDS, type Item, type ItemKind, parseItem } from '../../domain/item.ts';
-import type { ValueRule } from '../../domain/mapping.ts';
+import type { Blocked, ValueRule } from '../../domain/mapping.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { IssueCode } from '../../domain/words/issues.ts';
 import { compareDecimals, normalizeDecimal } from '../../lib/decimal.ts';
+import { err, ok, type Result } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
 import { suggest } from '../../lib/text/suggest.ts';
-import { compileLinearPattern, type LinearPattern } from './expressions/linear-pattern.ts';
+import { compileLinearPattern, type LinearPattern } from './functions/text.ts';
 import { MappingError, type MappingProblem } from './mapping-error.ts';
 import type { Meter } from './meter.ts';
 import { kindOf, numberText, requireIdentifying, shown } from './values.ts';
@@ -188,4 +188,34 @@ const CURE = 'Correct the value in the source, or the rule in the mapping.';
 
 function valueText(value: JsonValue): string {
   return typeof value === 'string' ? `"${shown(value)}"` : typeof value === 'number' ? String(value) : kindOf(value);
+}
+
+/** The result of one mapping for a row. */
+export interface Made {
+  /** The items that are sound. */
+  items: Item[];
+  /** Why other items could not be made. */
+  issues: Issue[];
+  /** What waits for the items that could not be made. */
+  blocked: Blocked;
+}
+
+export function madeItems(items: Item[]): Made {
+  return { items, issues: [], blocked: NOTHING };
+}
+
+export function madeNothing(issues: Issue[], blocked: Blocked): Made {
+  return { items: [], issues, blocked };
+}
+
+/** The result for a BOM item whose product is unknown: the BOM item may belong to any product. */
+export const ANY_PRODUCT: Blocked = { products: [null], materials: [] };
+
+export const NOTHING: Blocked = { products: [], materials: [] };
+
+export function allBlocked(all: readonly Blocked[]): Blocked {
+  return {
+    products: [...new Set(all.flatMap(({ products }) => products))],
+    materials: [...new Set(all.flatMap(({ materials }) => materials))],
+  };
 }

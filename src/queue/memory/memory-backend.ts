@@ -3,8 +3,7 @@ import type { BackendFactory, IQueueBackend, JobJson, WorkerOptions } from 'bull
 import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Fault } from '../../lib/errors.ts';
-import { createJobChanges } from './job-changes.ts';
-import { createJobQueries, jsonOf } from './job-queries.ts';
+import { createJobChanges, createJobQueries, jsonOf } from './job-commands.ts';
 import { createJobStore, type JobEnd, type JobStore } from './job-store.ts';
 
 interface MemoryQueue {

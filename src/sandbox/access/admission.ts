@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../lib/result.ts';
+import { err, ok, type Result } from '../../lib/errors.ts';
 import type { Endpoint } from '../api/endpoints.ts';
 import { type Answer, nginxPage, refusal } from '../api/operation.ts';
 import { RateLimit, type RateLimitSettings } from '../settings/settings.ts';

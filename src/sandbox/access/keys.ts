@@ -1,9 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import type { Fault } from '../../lib/errors.ts';
+import { err, type Fault, ok, type Result } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
 import { SCOPES, type Scope } from '../api/endpoints.ts';
 import type { IdScheme, ResourceId } from '../items/collection.ts';
 import { Label } from '../items/fields.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { compareDecimals, normalizeDecimal } from '../../lib/decimal.ts';
+import { err, ok, type Result } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
 import { type Answer, invalid, refusal } from '../api/operation.ts';
 
 /** The name for errors that do not concern a single field. */

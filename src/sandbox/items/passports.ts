@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { err, ok, type Result } from '../../lib/result.ts';
+import { err, ok, type Result } from '../../lib/errors.ts';
 import { member, type OperationRequest, textMember } from '../api/operation.ts';
 import { type Entity, type IdScheme, materialKey, type PassportCollections } from './collection.ts';
 

@@ -1,6 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/errors.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
+import { err, messageOf, ok, type Result } from '../../lib/errors.ts';
 import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
 import { type Answer, type Operation, type OperationRequest, refusal } from '../api/operation.ts';
 import type { FaultPlan, Faults } from '../faults/faults.ts';

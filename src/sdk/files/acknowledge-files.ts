@@ -2,7 +2,7 @@
 
 import { extname } from 'node:path';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import type { FileStream } from './file-options.ts';
 import type { FileStore } from './file-store.ts';
 import { matchingFiles, semaphoresOf } from './find-files.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
 
 /** The most files of a stream. Each has an entry in the cursor, which is stored with every page. */

@@ -1,5 +1,4 @@
-import type { ConnectorHost, Page } from '../connector.ts';
-import { sourceFault } from '../faults.ts';
+import { type ConnectorHost, type Page, sourceFault } from '../connector.ts';
 import type { SizedPage } from '../page-buffer.ts';
 import { acknowledgeFiles, assertSettings, type StreamRead } from './acknowledge-files.ts';
 import type { FileSource, FileStream } from './file-options.ts';

@@ -1,6 +1,6 @@
 import { dirname, posix } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import type { FileStream } from './file-options.ts';
 import type { Entry, FileStore } from './file-store.ts';
 import { createLocalStore } from './local-store.ts';

@@ -3,7 +3,7 @@ import { open, readdir, readlink, realpath, rename, rm, stat, unlink } from 'nod
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
 import { makeFolder, READ_WITHOUT_WAITING, syncFolder } from '../../lib/files.ts';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import type { Entry, FileStore } from './file-store.ts';
 import type { Location } from './location.ts';
 import {

@@ -1,6 +1,6 @@
 import { join, posix, sep } from 'node:path';
 import { isLoopback } from '../../lib/loopback.ts';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 
 const REMOTE_SCHEMES = ['https', 'http', 'sftp', 'ftp', 'ftps', 's3'] as const;
 type RemoteScheme = (typeof REMOTE_SCHEMES)[number];

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import type { Unpacking } from './file-options.ts';
 import { type OpenFile, openStored, type StoredFile } from './open-file.ts';
 import { pathOfOpen, type SourceFile } from './source-file.ts';

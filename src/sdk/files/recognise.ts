@@ -1,4 +1,4 @@
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 
 /** The kinds of content that the first bytes of a file show. */
 export type ContentKind = keyof typeof NAMES;

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import type { Downloads } from './file-options.ts';
 import type { Entry, FileServer, FileStore, LocalCopy } from './file-store.ts';
 import type { Location } from './location.ts';

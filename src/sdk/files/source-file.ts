@@ -3,7 +3,7 @@ import { type FileHandle, readlink, realpath, stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import type { AsOf } from '../../domain/ports/source.ts';
 import { fileReasonOf, localTroubleOf, systemCodeOf } from '../../lib/errors.ts';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 
 /** A file that was found, with the values by which it is later recognised as the same file. */
 export interface SourceFile {

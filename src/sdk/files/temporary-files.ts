@@ -2,7 +2,7 @@ import { lstat, mkdtemp, open, readdir, rm, unlink } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 
 /**
  * The name of a folder contains the host, the process and its start, so that the files of a crashed process are

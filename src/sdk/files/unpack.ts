@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream';
 import { crc32, createGunzip, createInflateRaw } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import type { Unpacking } from './file-options.ts';
 import { matcherOf } from './location.ts';
 import type { StoredFile } from './open-file.ts';

@@ -8,9 +8,17 @@ import { z } from 'zod';
 import { type Connector, SDK_VERSION } from '../connector.ts';
 import { FILE_SOURCE } from '../files/file-options.ts';
 import { PAGE_ROWS_MAX } from '../page-buffer.ts';
-import type { CheckMaker, ConnectorCheck, ConnectorFixtures } from './fixtures.ts';
 import { cursorChecks, damageChecks, readChecks } from './read-checks.ts';
-import { assertSourceFault, errorOf, type SourceUnderTest, sourceUnderTest, withLarge } from './source-under-test.ts';
+import {
+  assertSourceFault,
+  type CheckMaker,
+  type ConnectorCheck,
+  type ConnectorFixtures,
+  errorOf,
+  type SourceUnderTest,
+  sourceUnderTest,
+  withLarge,
+} from './source-under-test.ts';
 
 /**
  * The whole contract of a connector, as named checks for any test runner. The checks run one after the other, because

@@ -1,5 +1,5 @@
 // Everything that the author of a connector imports to test it.
 
 export { connectorChecks } from './connector-checks.ts';
-export type { ConnectorCheck, ConnectorFixtures, Damage, LargeSource, Sample, Settings } from './fixtures.ts';
-export { fileDamages } from './fixtures.ts';
+export type { ConnectorCheck, ConnectorFixtures, Damage, LargeSource, Sample, Settings } from './source-under-test.ts';
+export { fileDamages } from './source-under-test.ts';

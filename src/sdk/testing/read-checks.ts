@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import type { JsonValue } from '../../lib/json.ts';
 import type { Page, SourceRow } from '../connector.ts';
 import { PAGE_BYTES_MAX, PAGE_ROWS_MAX } from '../page-buffer.ts';
-import type { CheckMaker, ConnectorCheck, Damage, Sample } from './fixtures.ts';
 import {
   assertSameRows,
   assertSourceFault,
+  type CheckMaker,
+  type ConnectorCheck,
+  type Damage,
   rowsOf,
+  type Sample,
   type SourceUnderTest,
   sourceUnderTest,
   withLarge,

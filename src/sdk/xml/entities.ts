@@ -1,4 +1,4 @@
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import { contentFault, recogniseContent } from '../files/recognise.ts';
 
 /** The most entities. Real files need less: all entity sets of ISO 8879 together have about a thousand. */

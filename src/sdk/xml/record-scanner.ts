@@ -2,7 +2,7 @@ import type { SaxesParser, SaxesTagPlain } from 'saxes';
 import type { Issue, Place } from '../../domain/issue.ts';
 import type { IssueCode } from '../../domain/words/issues.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { sourceFault } from '../faults.ts';
+import { sourceFault } from '../connector.ts';
 import {
   addAttribute,
   addChild,

@@ -1,6 +1,5 @@
 import iconv from 'iconv-lite';
-import type { Page, SourceRow } from '../connector.ts';
-import { sourceFault } from '../faults.ts';
+import { type Page, type SourceRow, sourceFault } from '../connector.ts';
 import type { OpenFile } from '../files/open-file.ts';
 import { createPageBuffer } from '../page-buffer.ts';
 import { createFileDecoder, type FileDecoder } from '../text-decoder.ts';

@@ -5,7 +5,7 @@ import { isMember } from '../../daemon/uploads/plan-corrections.ts';
 import type { PlatformRequests } from '../../delivery/platform-requests.ts';
 import type { Listing } from '../../domain/ports/target.ts';
 import { identityOf, readableKey } from '../../domain/record.ts';
-import { CorrectRowsRequest, correctRows } from '../../operations/correct-rows.ts';
+import { CorrectRowsRequest, correctRows } from '../../operations/corrections.ts';
 import { documentOf, TaskDocument } from '../../operations/documents.ts';
 import { OPERATIONS } from '../../operations/list.ts';
 import type { AnyOperation, FileOperation } from '../../operations/operation.ts';

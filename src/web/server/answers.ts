@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { WEB_ROLES } from '../../domain/web-role.ts';
+import { WEB_ROLES } from '../../config/sections.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { plainJson } from '../../lib/text/safe-text.ts';
 import { type Html, html } from '../html.ts';

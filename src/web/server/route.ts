@@ -2,11 +2,11 @@
 // tests use this list, so every route has a role.
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { operationContext } from '../../admin/local-admin.ts';
+import type { WebRole } from '../../config/sections.ts';
 import type { WebContext } from '../../daemon/daemon-servers.ts';
-import { operationContext } from '../../daemon/operation-context.ts';
 import type { PeopleLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
-import type { WebRole } from '../../domain/web-role.ts';
 import type { AnyOperation, Operation } from '../../operations/operation.ts';
 import type { Html } from '../html.ts';
 import type { Tasks } from '../tasks.ts';

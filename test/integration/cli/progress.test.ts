@@ -1,10 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
 import { createLocalAdmin } from '../../../src/admin/local-admin.ts';
 import type { WorkProgress } from '../../../src/admin/work-progress.ts';
-import { leftToSend } from '../../../src/daemon/left-to-send.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import type { LeftToSend } from '../../../src/observe/standing.ts';
+import { type LeftToSend, leftToSend } from '../../../src/observe/standing.ts';
 import { publishComplete } from '../../../src/operations/publish.ts';
 import { syncSources } from '../../../src/operations/runs.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLocalAdmin } from '../../../src/admin/local-admin.ts';
-import { operationContext } from '../../../src/daemon/operation-context.ts';
+import { createLocalAdmin, operationContext } from '../../../src/admin/local-admin.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { type SettleRequest, settle } from '../../../src/operations/settle.ts';

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { type BullmqQueues, createBullmqQueues } from '../../../src/queue/bullmq-queues.ts';
 import { openEmbeddedBackend } from '../../../src/queue/create-queues.ts';
-import { createErrorLog } from '../../../src/queue/error-log.ts';
+import { createErrorLog } from '../../../src/queue/queue-errors.ts';
 import { createListener } from '../../support/worlds/listener.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 import { endsAtOnce } from '../support/ends-at-once.ts';

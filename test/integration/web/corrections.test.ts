@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
-import { dialectOf } from '../../../src/daemon/sources/stream-dialect.ts';
+import { dialectOf } from '../../../src/daemon/sources/open-source.ts';
 import { planCorrections } from '../../../src/daemon/uploads/plan-corrections.ts';
 import { readUpload } from '../../../src/daemon/uploads/read-upload.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';

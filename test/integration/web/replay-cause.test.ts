@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { operationContext } from '../../../src/daemon/operation-context.ts';
+import { operationContext } from '../../../src/admin/local-admin.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { replayCause, settleCause } from '../../../src/operations/causes.ts';

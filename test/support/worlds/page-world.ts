@@ -10,8 +10,7 @@ import type { Page, SourceReader, SourceRow, SourceStream, StreamReads } from '.
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { createMapQueue, type MapQueue } from '../../../src/pipeline/map-queue.ts';
-import { createStoredRecordMapper } from '../../../src/pipeline/map-stored.ts';
+import { createMapQueue, createStoredRecordMapper, type MapQueue } from '../../../src/pipeline/map-queue.ts';
 import { createPageHandover, createPageJobs, type PageHandover } from '../../../src/pipeline/page-jobs.ts';
 import { type PullResult, pull } from '../../../src/pipeline/pull.ts';
 import type { BullmqQueues } from '../../../src/queue/bullmq-queues.ts';

@@ -7,7 +7,7 @@ import { openRuntime, type Runtime, type RuntimeOptions } from '../../../src/dae
 import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
 import { sync } from '../../../src/daemon/sync.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
-import type { LogLevel } from '../../../src/lib/logging/log-levels.ts';
+import type { LogLevel } from '../../../src/lib/logging/logging.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import type { SyncReport } from '../../../src/operations/runtime.ts';

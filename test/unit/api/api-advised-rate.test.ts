@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { advisedRate } from '../../../src/api/answers/retry-after.ts';
+import { advisedRate } from '../../../src/api/answers/retries.ts';
 
 it.each([
   ['the draft', { 'ratelimit-policy': '"default";q=100;w=10' }, 10],

@@ -9,7 +9,7 @@ import {
   NOTHING_EXPECTED,
 } from '../../../src/api/answers/classify.ts';
 import { createWordReader } from '../../../src/api/answers/import-words.ts';
-import { ASKED_WAIT_MAX_MS } from '../../../src/api/answers/retry-after.ts';
+import { ASKED_WAIT_MAX_MS } from '../../../src/api/answers/retries.ts';
 import { sentIdentities } from '../../../src/api/answers/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../../src/api/transport.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { type Command, CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { withOwnCommands } from '../../../src/cli/own-command.ts';
 import { createProgram } from '../../../src/cli/program.ts';
-import { withOwnCommands } from '../../../src/cli/text/own-hints.ts';
 import { documentedCommands } from '../../generate/cli-page.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');

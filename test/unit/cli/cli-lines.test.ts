@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { withOwnCommands } from '../../../src/cli/own-command.ts';
 import { runLines } from '../../../src/cli/source/sync.ts';
-import { fit } from '../../../src/cli/text/fit.ts';
-import { withOwnCommands } from '../../../src/cli/text/own-hints.ts';
+import { fit } from '../../../src/cli/text/output.ts';
 import { itemLines } from '../../../src/cli/text/standing.ts';
 import { createPaint, shortenMiddle } from '../../../src/cli/text/style.ts';
 import { type Column, formatTable } from '../../../src/cli/text/table.ts';

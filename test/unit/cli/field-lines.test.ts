@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fieldLines } from '../../../src/cli/text/decision-lines.ts';
+import { fieldLines } from '../../../src/cli/text/attention.ts';
 
 it('the values of a record stand below each other, however long the names are, and empty ones are left out', () => {
   const fields = {

@@ -1,10 +1,9 @@
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
-import type { FileHead } from '../../../src/cli/init/file-head.ts';
 import { recogniseHeader } from '../../../src/cli/init/read-sample.ts';
 import { recogniseCsv } from '../../../src/cli/init/recognise-csv.ts';
 import { recogniseEncoding } from '../../../src/cli/init/recognise-encoding.ts';
-import { recogniseFormat, recogniseXml } from '../../../src/cli/init/recognise-format.ts';
+import { type FileHead, recogniseFormat, recogniseXml } from '../../../src/cli/init/recognise-format.ts';
 import { recogniseJson } from '../../../src/cli/init/recognise-json.ts';
 
 const GERMAN = 'Artikel;Bezeichnung\n1;Lüfter groß, grün\n2;Gehäuse für Größe 3\n';

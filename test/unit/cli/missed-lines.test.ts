@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { missedLines } from '../../../src/cli/text/decision-lines.ts';
+import { missedLines } from '../../../src/cli/text/attention.ts';
 
 const plain = (_: string, text: string): string => text;
 const account = (missedByChanges: number | null) => ({ source: 'erp', stream: 'products', missedByChanges });

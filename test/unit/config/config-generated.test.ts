@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadBuiltIn } from '../../../connectors/index.ts';
 import { Config } from '../../../src/config/config.ts';
-import { configJsonSchema } from '../../../src/config/schema/json-schema.ts';
+import { configJsonSchema } from '../../../src/config/schema/generated.ts';
 import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema/schema-walk.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { generatedFiles } from '../../generate/generated-files.ts';

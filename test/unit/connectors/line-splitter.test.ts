@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createLineSplitter } from '../../../src/cli/platform/platform-list.ts';
+import { createLineSplitter } from '../../../src/cli/platform/publications.ts';
 
 it('the line splitter gives the same lines however the bytes are cut, also amid a character', () => {
   const line = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', ' ').toWellFormed());

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCron } from '../../../src/daemon/cron.ts';
-import { createZone } from '../../../src/lib/text/time.ts';
+import { createCron, createZone } from '../../../src/daemon/schedules/run-times.ts';
 import { covers } from '../../support/docs/reliability.ts';
 
 const HOUR = 3_600_000;

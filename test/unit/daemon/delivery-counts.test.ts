@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { createDeliveryCounts } from '../../../src/daemon/alerts.ts';
 import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
-import { createDeliveryCounts } from '../../../src/observe/alerts/delivery-counts.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keptAnswer } from '../../../src/lib/kept.ts';
+import { keptAnswer } from '../../../src/daemon/observe-daemon.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 /** Answers 1, 2, 3 and so on, each after a time on the clock. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { passportRulesOf } from '../../../src/daemon/passport-rules.ts';
+import { passportRulesOf } from '../../../src/config/loaded-config.ts';
 
 describe('the rules for passports', () => {
   it('the rules for passports leave passports to people without a section in the config, and say that there is none', () => {

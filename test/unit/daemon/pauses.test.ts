@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPauses } from '../../../src/daemon/schedules/source-pauses.ts';
+import { createPauses } from '../../../src/daemon/schedules/run-times.ts';
 import { covers } from '../../support/docs/reliability.ts';
 
 const MINUTES = 60;

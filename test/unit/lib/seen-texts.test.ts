@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSeenTexts } from '../../../src/lib/seen-texts.ts';
+import { createSeenTexts } from '../../../src/lib/collections.ts';
 
 it('knows every name that came before and its content, however often its table has grown', () => {
   const seen = createSeenTexts(100_000);

@@ -3,12 +3,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normalizeDecimal } from '../../../src/lib/decimal.ts';
-import { COUNTRIES } from '../../../src/pipeline/mapping/functions/countries.ts';
-import { COUNTRY_ALIASES, country } from '../../../src/pipeline/mapping/functions/country.ts';
+import { COUNTRIES, COUNTRY_ALIASES, country } from '../../../src/pipeline/mapping/functions/country.ts';
 import { date } from '../../../src/pipeline/mapping/functions/date.ts';
 import { decimal } from '../../../src/pipeline/mapping/functions/decimal.ts';
 import { gtin } from '../../../src/pipeline/mapping/functions/gtin.ts';
-import { lookup } from '../../../src/pipeline/mapping/functions/lookup.ts';
 import {
   REC20_CODES,
   REC21_CODES,
@@ -16,7 +14,7 @@ import {
   unit,
   unitTable,
 } from '../../../src/pipeline/mapping/functions/unit.ts';
-import { createLookupTables } from '../../../src/pipeline/mapping/lookups.ts';
+import { createLookupTables, lookup } from '../../../src/pipeline/mapping/lookups.ts';
 import { MappingError } from '../../../src/pipeline/mapping/mapping-error.ts';
 
 function failureOf(call: () => unknown): MappingError {

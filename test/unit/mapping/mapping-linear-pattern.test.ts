@@ -1,7 +1,7 @@
 import { createContext, Script } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileLinearPattern } from '../../../src/pipeline/mapping/expressions/linear-pattern.ts';
+import { compileLinearPattern } from '../../../src/pipeline/mapping/functions/text.ts';
 import { cpuMs } from '../support/cpu-time.ts';
 
 function matches(pattern: string, text: string): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatIssue } from '../../../src/cli/text/words.ts';
-import { columnsAtFault } from '../../../src/daemon/views/columns-at-fault.ts';
+import { columnsAtFault } from '../../../src/domain/issue.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import { mapperOf } from '../../support/connectors/map-row.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createErrorLog } from '../../../src/queue/error-log.ts';
+import { createErrorLog } from '../../../src/queue/queue-errors.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redisTroubleOf } from '../../../src/queue/redis-trouble.ts';
+import { redisTroubleOf } from '../../../src/queue/queue-errors.ts';
 
 /** A reply as ioredis throws it. */
 const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });

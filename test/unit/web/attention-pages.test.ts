@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { columnsAtFault } from '../../../src/daemon/views/columns-at-fault.ts';
-import type { Issue } from '../../../src/domain/issue.ts';
+import { columnsAtFault, type Issue } from '../../../src/domain/issue.ts';
 import type { Cause, CauseMember } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { inboxPage } from '../../../src/web/pages/attention/attention-routes.ts';
 import { causePage } from '../../../src/web/pages/attention/cause-page.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createProxies } from '../../../src/web/server/proxies.ts';
+import { createProxies } from '../../../src/web/server/guard.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const PROXIES = ['10.1.0.0/16', '192.0.2.7', '2001:db8:1::/48'];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sentenceLines } from '../../../src/cli/text/style.ts';
 import { replaySentences } from '../../../src/operations/replay.ts';
-import { failedRunText } from '../../../src/operations/sentences.ts';
+import { failedRunText } from '../../../src/operations/results.ts';
 import { selectedSentences } from '../../../src/operations/settle-selected.ts';
 import { plainText } from '../../../src/web/html.ts';
 import { outcomeText } from '../../../src/web/pages/tasks/outcome-text.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { PassportCounts } from '../../../src/domain/passport.ts';
 import type { GuardedRead } from '../../../src/domain/ports/intake.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import type { PassportCounts, RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { answersCard, headline } from '../../../src/web/pages/overview/answers-card.ts';
 import { overviewPage } from '../../../src/web/pages/overview/overview-page.ts';
 import type { OverviewView } from '../../../src/web/pages/overview/overview-view.ts';

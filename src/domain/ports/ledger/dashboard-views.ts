@@ -4,17 +4,15 @@
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { Activity } from '../../activity.ts';
-import type { Advice } from '../../advice.ts';
-import type { ApiTrouble, CauseType } from '../../cause.ts';
+import type { Advice, ApiTrouble, CauseType } from '../../advice.ts';
 import type { Reason } from '../../delivery/stored-reason.ts';
 import type { ItemKind, SubjectKind } from '../../item.ts';
+import type { PassportCounts, PassportState } from '../../passport.ts';
 import type {
   ItemFilter,
   ItemState,
   ItemSummary,
   ItemView,
-  PassportCounts,
-  PassportState,
   QuarantinedRecord,
   RefStanding,
   RunView,
@@ -294,7 +292,7 @@ export interface RunDay {
 }
 
 /** What the pictures of the dashboard show of the past, and how many rows the sources have now. */
-export interface History {
+interface History {
   passportDays: PassportDay[];
   runDays: RunDay[];
   rows: number;

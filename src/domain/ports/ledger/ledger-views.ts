@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { Advice } from '../../advice.ts';
-import type { PaddedKeys, UnprovenWrites } from '../../attention-words.ts';
+import type { MissingCounts, MissingGroup, PaddedKeys, UnprovenWrites } from '../../attention.ts';
 import type { DeliveryState } from '../../delivery/delivery.ts';
 import type { ImportProofs } from '../../delivery/import-proof.ts';
 import type { Operation } from '../../delivery/operation.ts';
@@ -10,10 +10,8 @@ import type { ApiWait } from '../../delivery/outcome.ts';
 import type { Reason } from '../../delivery/stored-reason.ts';
 import type { Issue, Place } from '../../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';
-import type { MissingCounts, MissingGroup } from '../../missing-items.ts';
-import type { PassportDesire, PassportStatus } from '../../passport.ts';
+import type { PassportCounts, PassportDesire, PassportState, PassportStatus } from '../../passport.ts';
 import type { StreamIdentity } from '../../record.ts';
-import { PASSPORTS } from '../../words/states.ts';
 import type { GuardedRead, RefusedRead, RunResult, RunTrigger } from '../intake.ts';
 import type { DaemonNotes } from './care-ledger.ts';
 import type { AdoptedChanges, Suspended } from './contact-ledger.ts';
@@ -25,17 +23,6 @@ import type { AdoptedChanges, Suspended } from './contact-ledger.ts';
 export type ItemState = DeliveryState;
 
 export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
-
-/**
- * The state of a passport: the last one that the API has acknowledged, or why it does not change. `incomplete`: the
- * policy wants it, and its product is not complete. `unpublished`: it was withdrawn, or a person has withdrawn it before
- * it was published. `none`: the passport is not wanted, or its first write is not
- * acknowledged yet. `blocked`: the passport needs a person.
- */
-export type PassportState = keyof typeof PASSPORTS;
-export const PASSPORT_STATES = Object.keys(PASSPORTS) as PassportState[];
-
-export type PassportCounts = Partial<Record<PassportState, number>>;
 
 export interface PassportView {
   state: PassportState;

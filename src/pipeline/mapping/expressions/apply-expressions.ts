@@ -1,15 +1,23 @@
 import type { Issue } from '../../../domain/issue.ts';
 import { type Item, type ItemRef, partRef, REF_KINDS } from '../../../domain/item.ts';
 import type { Blocked } from '../../../domain/mapping.ts';
+import { err, ok, type Result } from '../../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
-import { err, ok, type Result } from '../../../lib/result.ts';
-import { allBlocked, blockedBy, type Made, madeItems, madeNothing } from '../made.ts';
-import { type ItemChecks, makeItem, rootOf } from '../make-item.ts';
+import {
+  allBlocked,
+  type ItemChecks,
+  type Made,
+  madeItems,
+  madeNothing,
+  makeItem,
+  NOTHING,
+  rootOf,
+} from '../make-item.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, requireNumberText, toPayload } from '../values.ts';
 import type { ExpressionMapping } from './compile-expressions.ts';
 import { describeFailure, withSource } from './describe-failure.ts';
-import { type Expression, entryScope, keyTextOf, rowScope, type Scope } from './expression.ts';
+import { type Expression, entryScope, keyTextOf, readKey, rowScope, type Scope } from './expression.ts';
 
 /** Replaces a key that could not be computed, so that the other fields of the item are validated nevertheless. */
 const UNKNOWN_KEY = '?';
@@ -196,4 +204,19 @@ function expressionOf(field: string, mapping: ExpressionMapping): Expression | u
   if (field === 'key') return mapping.key;
   const ref = mapping.refs.find(({ role }) => field === `refs.${role}`);
   return ref?.expression ?? mapping.fields.find(({ name }) => name === rootOf(field))?.expression;
+}
+
+/**
+ * What waits for a row, or an entry of a row, that could not be mapped: the passports of the products that it belongs to, as far as its
+ * columns can still be read.
+ */
+function blockedBy(mapping: ExpressionMapping, scope: Scope): Blocked {
+  if (mapping.kind === 'bom_item') {
+    const product = mapping.refs.find(({ role }) => role === 'product');
+    return { ...NOTHING, products: [product === undefined ? null : readKey(product.expression, scope)] };
+  }
+  // A row without a key makes no item, so no passport waits for it.
+  const key = readKey(mapping.key, scope);
+  if (key === null) return NOTHING;
+  return mapping.kind === 'material' ? { ...NOTHING, materials: [key] } : { ...NOTHING, products: [key] };
 }

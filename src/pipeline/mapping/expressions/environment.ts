@@ -4,7 +4,6 @@ import { country } from '../functions/country.ts';
 import { date } from '../functions/date.ts';
 import { decimal } from '../functions/decimal.ts';
 import { gtin } from '../functions/gtin.ts';
-import { lookup, lookupAll } from '../functions/lookup.ts';
 import {
   asList,
   BOUNDED,
@@ -12,6 +11,7 @@ import {
   decodeEntities,
   first,
   htmlText,
+  type LinearPattern,
   pairs,
   printable,
   requireDurationText,
@@ -20,11 +20,10 @@ import {
   split,
 } from '../functions/text.ts';
 import { type UnitTable, unit } from '../functions/unit.ts';
-import type { LookupTables } from '../lookups.ts';
+import { type LookupTables, lookup, lookupAll } from '../lookups.ts';
 import { MappingError } from '../mapping-error.ts';
 import type { Meter } from '../meter.ts';
 import { requireNumberText, shown } from '../values.ts';
-import type { LinearPattern } from './linear-pattern.ts';
 
 /** Limits for one expression, far above what a mapping needs. */
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 8 };

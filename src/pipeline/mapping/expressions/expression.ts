@@ -1,15 +1,14 @@
 import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import { err, ok, type Result } from '../../../lib/errors.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import { err, ok, type Result } from '../../../lib/result.ts';
 import { dateFormatProblem } from '../functions/date.ts';
 import { isDecimalMark } from '../functions/decimal.ts';
-import { BOUNDED, BOUNDED_METHODS } from '../functions/text.ts';
+import { BOUNDED, BOUNDED_METHODS, compileLinearPattern, type LinearPattern } from '../functions/text.ts';
 import type { FoundValue, LookupTables } from '../lookups.ts';
 import type { ExpressionProblem } from '../mapping-error.ts';
 import { type Meter, meterExpression } from '../meter.ts';
 import { keyText, rounded, shown } from '../values.ts';
 import { describeCompileError } from './describe-compile-error.ts';
-import { compileLinearPattern, type LinearPattern } from './linear-pattern.ts';
 
 /** A compiled expression. */
 export interface Expression {

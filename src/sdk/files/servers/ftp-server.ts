@@ -6,8 +6,7 @@ import type { Access } from '../file-options.ts';
 import { createSink, type Entry, type FileServer } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { versionOf } from '../source-file.ts';
-import { createKeptConnection } from './kept-connection.ts';
-import { createServerFaults } from './server-faults.ts';
+import { createKeptConnection, createServerFaults } from './connection.ts';
 
 type FtpAccess = NonNullable<Access['ftp']>;
 

@@ -3,13 +3,13 @@ import { pipeline } from 'node:stream/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { SaxesParser } from 'saxes';
 import { isLoopback } from '../../../lib/loopback.ts';
-import { sourceFault } from '../../faults.ts';
+import { sourceFault } from '../../connector.ts';
 import type { Access } from '../file-options.ts';
 import { createSink, type Entry, type FileServer } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { changedFault, changeOf, versionOf } from '../source-file.ts';
-import { createHttpClient, type HttpAnswer, type HttpRequest, headerSize } from './http-client.ts';
-import { createServerFaults } from './server-faults.ts';
+import { createServerFaults } from './connection.ts';
+import { createHttpClient, type HttpAnswer, type HttpRequest, headerSize } from './https-server.ts';
 
 type S3Access = NonNullable<Access['s3']>;
 

@@ -5,13 +5,12 @@ import { posix } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import SftpClient from 'ssh2-sftp-client';
 import { Fault, systemCodeOf } from '../../../lib/errors.ts';
-import { sourceFault } from '../../faults.ts';
+import { sourceFault } from '../../connector.ts';
 import type { Access } from '../file-options.ts';
 import type { Entry, FileServer } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { versionOf } from '../source-file.ts';
-import { createKeptConnection } from './kept-connection.ts';
-import { createServerFaults } from './server-faults.ts';
+import { createKeptConnection, createServerFaults } from './connection.ts';
 
 const PORT = 22;
 const END_WITHIN_MS = 1_000;

@@ -2,7 +2,7 @@ import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/delivery.
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { noteCause, replayCause, settleCause } from '../../../operations/causes.ts';
-import { setLookupValue } from '../../../operations/lookup-values.ts';
+import { setLookupValue } from '../../../operations/corrections.ts';
 import { settleParts } from '../../../operations/settle-selected.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, emptyState, filterForm, pageHead, SHOWN, shownMark, withCode } from '../../parts.ts';

@@ -1,7 +1,5 @@
-import { cellText } from '../../../daemon/uploads/plan-corrections.ts';
-import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
 import { fittingFor } from '../../../domain/advice.ts';
-import { formatPlace } from '../../../domain/issue.ts';
+import { cellText, columnsAtFault, formatPlace } from '../../../domain/issue.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { QuarantinedRecord } from '../../../domain/ports/ledger/ledger-views.ts';
 import { RAW_FIELD, readableKey } from '../../../domain/record.ts';

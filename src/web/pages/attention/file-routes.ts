@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { dialectOf } from '../../../daemon/sources/stream-dialect.ts';
+import { dialectOf } from '../../../daemon/sources/open-source.ts';
 import {
   type CorrectionFate,
   type CorrectionPlan,
@@ -11,7 +11,7 @@ import {
 import { readUpload } from '../../../daemon/uploads/read-upload.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { correctRows } from '../../../operations/correct-rows.ts';
+import { correctRows } from '../../../operations/corrections.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, pageHead } from '../../parts.ts';
 import {

@@ -1,9 +1,7 @@
-import { cellText } from '../../../daemon/uploads/plan-corrections.ts';
-import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
-import type { Issue } from '../../../domain/issue.ts';
+import { cellText, columnsAtFault, type Issue } from '../../../domain/issue.ts';
 import type { Cause, CauseMember, Listed, LookupValue } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type JsonObject, memberOf } from '../../../lib/json.ts';
-import { removeLookupValue, setLookupValue } from '../../../operations/lookup-values.ts';
+import { removeLookupValue, setLookupValue } from '../../../operations/corrections.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, csrfField, dataTable, pageHead } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';

@@ -1,4 +1,4 @@
-import { PASSPORT_STATES, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
+import { PASSPORT_STATES, type PassportState } from '../../../domain/passport.ts';
 import { stateWord } from '../../../domain/words/states.ts';
 import type { HistoryDocument } from '../../../operations/history.ts';
 import { type Html, html, joined } from '../../html.ts';

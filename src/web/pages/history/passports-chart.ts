@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../domain/activity.ts';
-import { PASSPORT_STATES, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
+import { PASSPORT_STATES, type PassportState } from '../../../domain/passport.ts';
 import { stateWord } from '../../../domain/words/states.ts';
 import type { HistoryDocument } from '../../../operations/history.ts';
 import { type Html, html } from '../../html.ts';

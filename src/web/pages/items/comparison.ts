@@ -1,5 +1,4 @@
-import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
-import type { Issue, Place } from '../../../domain/issue.ts';
+import { columnsAtFault, type Issue, type Place } from '../../../domain/issue.ts';
 import type { ItemDetail } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';

@@ -1,7 +1,7 @@
 // The answers at the head of the first page: how many passports are public, whether the last runs worked, what needs a person, what
 // is down, and when everything is sent. Each answer has a figure that is red where something is wrong.
+import type { PassportCounts, PassportState } from '../../../domain/passport.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
-import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type LeftToSend, soonSent } from '../../../observe/standing.ts';
 import { type Html, html, joined } from '../../html.ts';
 import { withCode } from '../../parts.ts';

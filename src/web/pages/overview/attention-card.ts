@@ -1,6 +1,5 @@
 import { adviceOnGuard } from '../../../domain/advice.ts';
-import { describePaddedKeys, runWarnings } from '../../../domain/attention-words.ts';
-import { MISSING_WORDS, type MissingOutcome } from '../../../domain/missing-items.ts';
+import { describePaddedKeys, MISSING_WORDS, type MissingOutcome, runWarnings } from '../../../domain/attention.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { kindWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';

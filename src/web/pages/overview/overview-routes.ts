@@ -1,4 +1,4 @@
-import { operationSentence } from '../../../daemon/faults/refused-scope-fault.ts';
+import { operationSentence } from '../../../daemon/api-faults.ts';
 import { compareLatency, DAY_MS, lastDay } from '../../../domain/activity.ts';
 import { scopeOf } from '../../../domain/delivery/operation.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';

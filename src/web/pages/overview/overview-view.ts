@@ -1,5 +1,5 @@
 import type { LatencyComparison } from '../../../domain/activity.ts';
-import type { UnprovenWrites } from '../../../domain/attention-words.ts';
+import type { UnprovenWrites } from '../../../domain/attention.ts';
 import type { Scope } from '../../../domain/delivery/operation.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-views.ts';

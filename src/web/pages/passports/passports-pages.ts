@@ -1,6 +1,10 @@
-import type { PassportStatus } from '../../../domain/passport.ts';
+import {
+  PASSPORT_STATES,
+  type PassportCounts,
+  type PassportState,
+  type PassportStatus,
+} from '../../../domain/passport.ts';
 import type { Listed, PassportRow, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { PASSPORTS, stateWord } from '../../../domain/words/states.ts';
 import type { JsonValue } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';

@@ -1,5 +1,5 @@
+import { PASSPORT_STATES, type PassportCounts } from '../../../domain/passport.ts';
 import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { RemoteId } from '../../../domain/ports/platform.ts';
 import { outcomeFault } from '../../../operations/outcome-fault.ts';
 import { changeSelected } from '../../../operations/passports.ts';

@@ -1,4 +1,4 @@
-import { runWarnings } from '../../../domain/attention-words.ts';
+import { runWarnings } from '../../../domain/attention.ts';
 import type { GuardedRead, RefusedRead } from '../../../domain/ports/intake.ts';
 import type { AdoptedChanges } from '../../../domain/ports/ledger/contact-ledger.ts';
 import type { GoneEffect, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';

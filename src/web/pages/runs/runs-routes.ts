@@ -1,4 +1,4 @@
-import { dialectOf } from '../../../daemon/sources/stream-dialect.ts';
+import { dialectOf } from '../../../daemon/sources/open-source.ts';
 import type { GoneRows, RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { Reads } from '../../../domain/ports/ledger/reads.ts';
 import type { JsonObject } from '../../../lib/json.ts';

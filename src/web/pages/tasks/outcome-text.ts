@@ -8,8 +8,8 @@ import type { CauseReplayed, CauseSettled } from '../../../operations/causes.ts'
 import type { PassportsOfSelection } from '../../../operations/passports.ts';
 import type { Retried, RetriedDelivery } from '../../../operations/queues.ts';
 import { type Replayed, replaySentences } from '../../../operations/replay.ts';
+import { failedRunText, releasedSentences, type Sentence, settledText } from '../../../operations/results.ts';
 import type { Synced } from '../../../operations/runtime.ts';
-import { failedRunText, releasedSentences, type Sentence, settledText } from '../../../operations/sentences.ts';
 import { partsSentences, type SettleSelectedResult, selectedSentences } from '../../../operations/settle-selected.ts';
 import type { CorrectionResult } from '../../../pipeline/store-page.ts';
 import { type Html, html, plainText } from '../../html.ts';

@@ -1,4 +1,4 @@
-import { advisedRate, throttledForMs } from '../../../../src/api/answers/retry-after.ts';
+import { advisedRate, throttledForMs } from '../../../../src/api/answers/retries.ts';
 import { createOutage } from '../../../../src/delivery/admission/outage.ts';
 import type { Observation } from '../../../../src/delivery/observation.ts';
 import { createLearntRate } from '../../../../src/delivery/rate/learnt-rate.ts';

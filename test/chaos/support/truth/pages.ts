@@ -1,7 +1,7 @@
 // The figures of the pages, each beside what it is by the books.
 
 import { ITEM_KINDS } from '../../../../src/domain/item.ts';
-import { PASSPORT_STATES } from '../../../../src/domain/ports/ledger/ledger-views.ts';
+import { PASSPORT_STATES } from '../../../../src/domain/passport.ts';
 import { STATES_IN_ORDER, stateWord } from '../../../../src/domain/words/states.ts';
 import type { RunBook } from './books.ts';
 import { ACCOUNT, type Fact, factsOf, lastRun, type Moment, sum } from './moment.ts';

@@ -1,7 +1,7 @@
 // What the pages, the admin API, `status --json` and the metrics show, each figure beside what it is by the books.
 
 import { ITEM_KINDS } from '../../../../src/domain/item.ts';
-import { PASSPORT_STATES } from '../../../../src/domain/ports/ledger/ledger-views.ts';
+import { PASSPORT_STATES } from '../../../../src/domain/passport.ts';
 import { STATES_IN_ORDER } from '../../../../src/domain/words/states.ts';
 import { runHere } from '../../../support/cli/cli-here.ts';
 import { ACCOUNT, factsOf, lastRun, type Moment, sum } from './moment.ts';
