@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { fault } from '../domain/faults.ts';
-import { capitalised } from '../lib/text/capitalised.ts';
+import { capitalised } from '../lib/errors.ts';
 import { type Failure, failureOf as failureOfThrown } from '../operations/outcome-fault.ts';
 import { type ErrorDocument, errorDocument } from '../operations/results.ts';
 import { printable } from './text/style.ts';

@@ -1,8 +1,7 @@
 // What is said about an item or a row that does not go on by itself. `show`, `why`, the causes of the dashboard and the
 // admin API say it with these functions, and the page on troubleshooting has the same words, so all of them agree.
-import { sentence } from '../lib/errors.ts';
+import { capitalised, sentence } from '../lib/errors.ts';
 import { counted, formatCount } from '../lib/text/amounts.ts';
-import { capitalised } from '../lib/text/capitalised.ts';
 import { shellValue, shellWord } from '../lib/text/safe-text.ts';
 import type { DeliveryState } from './delivery/delivery.ts';
 import type { Operation, Scope } from './delivery/operation.ts';

@@ -137,6 +137,11 @@ export function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
+/** A text with a capital first letter, as at the start of a sentence. */
+export function capitalised(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
 /**
  * The result of a step that can fail because of bad data. Problems of data are values; only broken assumptions throw.
  */
