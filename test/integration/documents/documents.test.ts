@@ -18,6 +18,7 @@ import {
   stageLostAnswers,
   syncThenBlock,
 } from '../../support/worlds/settle-world.ts';
+import { SMALL, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 import { plainValues } from './plain-values.ts';
 
@@ -158,6 +159,13 @@ const LEDGERS: readonly FixedLedger[] = [
     make: () => createSettleWorld('embedded'),
     steps: [
       (world) => createAtPlatform(world, 'products', { ...PRODUCT_P1, sku: 'SKU-P1', name: 'Another name' }),
+      // Whether the list is read before or after the BOM items are stored would be a matter of time.
+      async (world) => {
+        const files = smallFiles(SMALL);
+        world.write('exports/bom.csv', smallFiles({ ...SMALL, lines: [] })['exports/bom.csv'] ?? '');
+        await world.sync();
+        for (const [path, content] of Object.entries(files)) world.write(path, content);
+      },
       'sync',
       ...LOOK,
       'settle --bom present P1',
