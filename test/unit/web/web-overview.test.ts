@@ -257,7 +257,8 @@ describe('the answers at the head of the first page', () => {
 
   it('what a failed run or a held export would bring is not known', () => {
     const failedRuns = [{ source: 'pim', error: 'No file.' }];
-    const failed = { ...cause, type: 'run' as const, title: 'The last run of pim failed.', passportsHeld: null };
+    const advice = { title: 'The last run of pim failed.', cure: 'Correct it. Then run it.' };
+    const failed = { ...cause, ...advice, type: 'run' as const, passportsHeld: null };
     const asked = { ...standingWith({ passports: { published: 9 }, failedRuns }), left: NOTHING_LEFT };
     const answers = said({ ...asked, causes: [{ ...failed, example: 'No file.' }], causeCount: 1 });
     expect(answers[PEOPLE]).toBe(

@@ -150,9 +150,10 @@ function forPeople(view: OverviewView): Answer {
   };
 }
 
-/** What has happened, and what to do about it. A failed run has its error. */
+/** What has happened, and the first thing to do about it. A failed run has its error. */
 function firstText({ title, type, example, cure }: Cause): Html {
-  return html`${title} ${type === 'run' && example !== null ? html`${example} ` : null}${withCode(cure)}`;
+  const [step = ''] = cure.split(/(?<=\.) /, 1);
+  return html`${title} ${type === 'run' && example !== null ? html`${example} ` : null}${withCode(step)}`;
 }
 
 /** When everything that can be sent is sent. */
