@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import { fault } from '../domain/faults.ts';
 import type { AlertView, ChannelView } from '../domain/ports/alerts.ts';
-import { parsePeriod } from '../lib/text/amounts.ts';
+import { counted, parsePeriod } from '../lib/text/amounts.ts';
 import { listAlerts, muteAlert } from '../operations/alerts.ts';
 import { answered } from './answers.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { formatTime, plural, printable } from './text/style.ts';
+import { formatTime, printable } from './text/style.ts';
 import { type Column, formatTable, type TableStyle } from './text/table.ts';
 
 const LIST_EXAMPLES = `
@@ -146,6 +146,6 @@ async function test(context: CommandContext): Promise<number> {
     const line = ok ? `${channel} (${type}): a message was sent.` : `${channel} (${type}): ${error ?? ''}`;
     output.print(output.paint(ok ? 'green' : 'red', printable(line)));
   }
-  if (failed.length > 0) output.note(`${plural(failed.length, 'channel')} failed.`);
+  if (failed.length > 0) output.note(`${counted(failed.length, 'channel')} failed.`);
   return failed.length === 0 ? 0 : 3;
 }

@@ -16,6 +16,7 @@ import { sync } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
 import { formatPlace } from '../domain/issue.ts';
 import type { QuarantinedRecord, StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
+import { counted, formatCount } from '../lib/text/amounts.ts';
 import { shellValue } from '../lib/text/safe-text.ts';
 import { syncDocument } from '../operations/results.ts';
 import type { SyncReport } from '../operations/runtime.ts';
@@ -27,7 +28,7 @@ import { serveDaemon } from './start.ts';
 import type { Output } from './text/output.ts';
 import { createProgress } from './text/progress.ts';
 import { itemLines, passportLines } from './text/standing.ts';
-import { formatCount, formatDuration, plural, printable } from './text/style.ts';
+import { formatDuration, printable } from './text/style.ts';
 import { countKind, formatIssue } from './text/words.ts';
 
 interface DemoOptions {
@@ -252,13 +253,13 @@ function createDemoStory(output: Output, command: string) {
       );
       say(
         `${paint('green', '✓')} ${delivered[0]}, ${delivered[1]} and ${delivered[2]} are on the platform:`,
-        `  ${plural(requests.sent, 'request')} in ${formatDuration(durationMs)}. Before the first item was created, the platform's lists were read:`,
+        `  ${counted(requests.sent, 'request')} in ${formatDuration(durationMs)}. Before the first item was created, the platform's lists were read:`,
         '  dpp-sync adopts items that are there already, and never creates them again. Here the lists were empty.',
       );
       if (quarantined > 0) {
         heading(`What is wrong with the export (on purpose)`);
         say(
-          `${plural(quarantined, 'row')} could not be used. Nothing is guessed, and none of them was sent, for example`,
+          `${counted(quarantined, 'row')} could not be used. Nothing is guessed, and none of them was sent, for example`,
         );
         for (const { place, issues } of examples) {
           const [issue] = issues;
@@ -308,7 +309,7 @@ function createDemoStory(output: Output, command: string) {
         );
       }
       say(
-        `${paint('green', '✓')} ${plural(passports.published ?? 0, 'passport', 'passports')} of complete products published, in ${formatDuration(durationMs)}.`,
+        `${paint('green', '✓')} ${counted(passports.published ?? 0, 'passport', 'passports')} of complete products published, in ${formatDuration(durationMs)}.`,
         '',
       );
       print(...passportLines(passports, table).map((line) => ` ${line}`));

@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import { backUpLedger, noLedgerFault } from '../ledger/backup/backup.ts';
 import { restoreLedger } from '../ledger/backup/restore.ts';
 import { type Finding, verifyLedger } from '../ledger/backup/verify.ts';
+import { counted, formatCount } from '../lib/text/amounts.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { formatBytes, formatCount, plural, printable } from './text/style.ts';
+import { formatBytes, printable } from './text/style.ts';
 import { countKind } from './text/words.ts';
 
 const BACKUP_EXAMPLES = `
@@ -84,7 +85,7 @@ async function restore(named: string | undefined, context: CommandContext): Prom
   output.print(
     `The ledger ${printable(file)} is restored${from === null ? '' : ` from ${printable(from)}`}.`,
     ...(kept === null ? [] : [`The former ledger is kept as ${printable(kept)}.`]),
-    ...(count === 0 ? [] : [`${plural(count, 'write')} that may have been made since the backup will be looked up.`]),
+    ...(count === 0 ? [] : [`${counted(count, 'write')} that may have been made since the backup will be looked up.`]),
   );
   output.note(
     'Run `dpp-sync sync` now: it reads every source, looks up the items at the platform, and sends each item in full once.',
@@ -105,7 +106,7 @@ async function verify(named: string | undefined, context: CommandContext): Promi
   if (output.json) output.document({ ok, file, backupAt, checks, findings: findings.map(findingDocument) });
   const what =
     backupAt === null ? `The ledger ${printable(file)}` : `The backup ${printable(file)}, made at ${backupAt},`;
-  if (ok) output.print(`${what} is sound. It has passed ${plural(checks, 'check')}.`);
+  if (ok) output.print(`${what} is sound. It has passed ${counted(checks, 'check')}.`);
   else {
     output.print(`${what} is not sound:`, '', ...findings.flatMap(findingLines), '');
     output.note(
@@ -122,7 +123,7 @@ function findingDocument({ check, rule, count, examples }: Finding): object {
 function findingLines({ check, rule, count, examples }: Finding): string[] {
   const more = count > examples.length ? [`    … and ${formatCount(count - examples.length)} more`] : [];
   return [
-    `  ${check}: ${plural(count, 'violation')} of: ${rule}`,
+    `  ${check}: ${counted(count, 'violation')} of: ${rule}`,
     ...examples.map((one) => `    ${printable(one)}`),
     ...more,
   ];

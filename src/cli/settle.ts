@@ -4,6 +4,7 @@ import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/deli
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import { kindWord, stateWord } from '../domain/words/states.ts';
+import { counted } from '../lib/text/amounts.ts';
 import { assertSources } from '../operations/named.ts';
 import { releasedSentences } from '../operations/results.ts';
 import { type SettleRequest, type SettleResult, settle } from '../operations/settle.ts';
@@ -20,7 +21,7 @@ import { subjectKind } from './arguments.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { ASKS_NOTHING } from './errors.ts';
-import { plural, printable, sentenceLines } from './text/style.ts';
+import { printable, sentenceLines } from './text/style.ts';
 import { countKind } from './text/words.ts';
 
 const EXAMPLES = `
@@ -193,7 +194,7 @@ async function settleAll(
 }
 
 async function ask(count: number, { state, kind, resolution }: Selection, abort: AbortSignal): Promise<void> {
-  const what = kind === null ? plural(count, 'item') : countKind(count, kind);
+  const what = kind === null ? counted(count, 'item') : countKind(count, kind);
   const [are, them] = count === 1 ? ['is', 'it'] : ['are', 'them'];
   await confirmed(`${what} ${are} ${stateWord(state)}. Settle ${them} as ${resolution}?`, {
     signal: abort,

@@ -6,6 +6,7 @@ import { runWarnings } from '../domain/attention.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import type { Attention, Deferred, RefusedWork, RunView } from '../domain/ports/ledger/ledger-views.ts';
 import { FULL_BYTES } from '../ledger/file/file.ts';
+import { counted, formatCount } from '../lib/text/amounts.ts';
 import { showStatus } from '../operations/status.ts';
 import { answered } from './answers.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -21,7 +22,7 @@ import {
   refusedLines,
   unpublishedLines,
 } from './text/standing.ts';
-import { formatBytes, formatCount, formatDuration, formatTime, plural, printable } from './text/style.ts';
+import { formatBytes, formatDuration, formatTime, printable } from './text/style.ts';
 import { formatTable } from './text/table.ts';
 
 const EXAMPLES = `
@@ -147,7 +148,7 @@ function leftLines({ soon, waiting, incomplete, unconfirmed, seconds }: Found['l
     ...(waiting === 0 ? [] : [`${formatCount(waiting)} ${waiting === 1 ? 'waits' : 'wait'} for other items`]),
     ...(incomplete === 0
       ? []
-      : [`${plural(incomplete, 'passport')} ${incomplete === 1 ? 'waits' : 'wait'} for a complete product`]),
+      : [`${counted(incomplete, 'passport')} ${incomplete === 1 ? 'waits' : 'wait'} for a complete product`]),
     ...(unconfirmed === 0 ? [] : [`${formatCount(unconfirmed)} sent, no answer yet`]),
   ];
   if (soon === 0 && parts.length === 0) return [];
@@ -158,7 +159,7 @@ function leftLines({ soon, waiting, incomplete, unconfirmed, seconds }: Found['l
 function underWayLine(count: number): string {
   const are = count === 1 ? 'is' : 'are';
   const them = count === 1 ? 'it' : 'them';
-  return `${plural(count, 'item')} ${are} due. A running daemon or sync sends ${them}, or else the next sync does.`;
+  return `${counted(count, 'item')} ${are} due. A running daemon or sync sends ${them}, or else the next sync does.`;
 }
 
 /** The line about items whose write has no clear answer so far, with the time of the next read-back. */
@@ -169,7 +170,7 @@ function readBackLine({ count, nextLookAt }: Attention['awaitingReadBack'], now:
 }
 
 function deferredLine({ count, since, message }: Deferred): string {
-  return `${plural(count, 'delivery', 'deliveries')} could not be sent since ${formatTime(since)}: ${printable(message)}`;
+  return `${counted(count, 'delivery', 'deliveries')} could not be sent since ${formatTime(since)}: ${printable(message)}`;
 }
 
 /** The error of a failed run is too long for a table. It is shown below. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { counted } from '../../lib/text/amounts.ts';
 import { memberAccess, memberPresence } from '../../pipeline/mapping/expressions/name-access.ts';
-import { plural } from '../text/style.ts';
 
 /** A value of a column that is not empty. */
 export type Scalar = string | number | boolean;
@@ -195,7 +195,7 @@ function accessOf(path: readonly string[]): string {
 
 /** Describes a unique column: `filled and different in all 12 records`. */
 export function describeUnique({ records, hasRepeats }: Column, isWhole = true): string {
-  const where = `${isWhole ? 'all' : 'the first'} ${plural(records, 'record')}`;
+  const where = `${isWhole ? 'all' : 'the first'} ${counted(records, 'record')}`;
   return `filled and different in ${where}${hasRepeats ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;
 }
 

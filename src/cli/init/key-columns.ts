@@ -1,4 +1,4 @@
-import { formatCount, plural } from '../text/style.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { type Column, describeUnique, EQUAL_COUNTED_ONCE, isComplete } from './columns.ts';
 import { type Concept, isExactRank, rankOf } from './field-names.ts';
 import { areAmounts, areCodes, asGtin } from './value-checks.ts';
@@ -74,7 +74,7 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
   const combined = combinations(candidates, owner).find((columnsOfKey) => isUniqueTogether(columnsOfKey, repeats));
   if (combined === undefined) return null;
   const inOrder = combined.toSorted((one, other) => columns.indexOf(one) - columns.indexOf(other));
-  const records = `${isWhole ? 'all' : 'the first'} ${plural(combined[0]?.records ?? 0, 'record')}`;
+  const records = `${isWhole ? 'all' : 'the first'} ${counted(combined[0]?.records ?? 0, 'record')}`;
   const reason = `together different in ${records}${repeats.size > 0 ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;
   const why =
     owner === null
@@ -122,7 +122,7 @@ function describeRefusedNumber(keyLike: readonly Column[], key: Column, repeats:
   const refused = keyLike.find((column) => isNamed(column, 'sku'));
   if (refused === undefined || refused === key || isNamed(key, 'sku')) return '';
   const { different, of } = countsOf(refused, repeats);
-  return `; ${refused.label} has ${plural(different, 'different value')} in ${plural(of, 'record')}`;
+  return `; ${refused.label} has ${counted(different, 'different value')} in ${counted(of, 'record')}`;
 }
 
 function isPartlyNamed({ label }: Column): boolean {
@@ -149,7 +149,7 @@ function flawedKey(column: Column, repeats: Records['repeats']): FoundKey {
   const parts = [
     filled === of
       ? ''
-      : `filled in ${formatCount(filled)} of ${plural(of, 'record')}. A row without a value is quarantined`,
+      : `filled in ${formatCount(filled)} of ${counted(of, 'record')}. A row without a value is quarantined`,
     shown.length === 0
       ? ''
       : `${different} of ${filled} values are different. Only one row of each value can be sent, and several rows have ${shown.join(', ')}${more}`,

@@ -7,10 +7,11 @@ import { comparableName } from '../../domain/natural-key.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import { rootOf } from '../../pipeline/mapping/make-item.ts';
 import type { Output } from '../text/output.ts';
-import { formatCount, plural, printable, wrap } from '../text/style.ts';
+import { printable, wrap } from '../text/style.ts';
 import { columnsOf } from './columns.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { productOfBomItems, proposeMapping } from './propose-mapping.ts';
@@ -90,7 +91,7 @@ async function proposed({
   const guess = proposeMapping(columns.columns, key, basename(head.name));
   const mapping = await checkProposal(guess, sample.rows, { source, stream });
   const readable = sample.broken === 0 ? '' : `, of which ${sample.rows.length} can be read`;
-  const read = plural(sample.rows.length + sample.broken, 'record');
+  const read = counted(sample.rows.length + sample.broken, 'record');
   const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${read} of the file${readable}.`;
   recognised.hints.push(...repeatHints(columns.repeats, sample.lines), ...damageHints(sample), ...twinHints(sample));
   const parts = { source, stream, path, recognised, key, mapping, columns };
@@ -129,7 +130,7 @@ function damageHints({ damaged }: Sample): string[] {
   const rest = damaged.length - DAMAGED_SHOWN;
   const shown = `${damaged.slice(0, DAMAGED_SHOWN).join('; ')}${rest > 0 ? `; and ${formatCount(rest)} more` : ''}`;
   return [
-    `${plural(damaged.length, 'value is', 'values are')} damaged (U+FFFD): ${shown}. Let the source system write the file again.`,
+    `${counted(damaged.length, 'value is', 'values are')} damaged (U+FFFD): ${shown}. Let the source system write the file again.`,
   ];
 }
 
@@ -140,7 +141,7 @@ function twinHints({ isTable, rows: [row = {}] }: Sample): string[] {
     names.length < 2
       ? []
       : [
-          `${plural(names.length, 'column has', 'columns have')} the name ${JSON.stringify(form)} in characters that look the same. Give each column its own name in the export.`,
+          `${counted(names.length, 'column has', 'columns have')} the name ${JSON.stringify(form)} in characters that look the same. Give each column its own name in the export.`,
         ],
   );
 }
@@ -150,7 +151,7 @@ function noRecords({ path }: FileHead, sample: Sample): Error {
   const damage = damageHints(sample).map((hint) => ` ${hint}`);
   return fault(
     'usage',
-    `${path} has no record that can be read${broken === 0 ? '' : `, and ${plural(broken, 'broken one')}`}.${damage.join('')}`,
+    `${path} has no record that can be read${broken === 0 ? '' : `, and ${counted(broken, 'broken one')}`}.${damage.join('')}`,
     {
       suggestion: 'Export it with a few records, so that there is something to recognise.',
     },
@@ -287,7 +288,7 @@ function nameOf(field: string | undefined): string {
 }
 
 function withFailure(line: ProposedLine, { count, message }: Failure, records: number): ProposedLine {
-  const fails = `fails for ${formatCount(count)} of ${plural(records, 'record')}: ${message}`;
+  const fails = `fails for ${formatCount(count)} of ${counted(records, 'record')}: ${message}`;
   return { ...line, reason: `${line.reason}; ${fails}`, isTodo: true };
 }
 
@@ -332,7 +333,7 @@ export function foundLines(file: string, found: ProposedConfig, output: Output):
   }
   for (const hint of recognised.hints) lines.push(...reasonLines('  ', hint, output));
   if (todo.length > 0) {
-    const what = `${plural(todo.length, 'line')} with TODO: look at ${todo.length === 1 ? 'it' : 'them'} before a sync.`;
+    const what = `${counted(todo.length, 'line')} with TODO: look at ${todo.length === 1 ? 'it' : 'them'} before a sync.`;
     lines.push('', paint('yellow', what));
   }
   return lines;
@@ -357,5 +358,5 @@ function reasonLines(indent: string, reason: string, { paint, width }: Output): 
 
 function sampleWords({ records, columns, broken, isWhole }: NonNullable<ProposedConfig['sample']>): string {
   const readable = broken === 0 ? '' : `, of which ${formatCount(records)} can be read`;
-  return `${isWhole ? '' : 'Of the file, the first '}${plural(records + broken, 'record')} with ${plural(columns, 'column')}${readable}.`;
+  return `${isWhole ? '' : 'Of the file, the first '}${counted(records + broken, 'record')} with ${counted(columns, 'column')}${readable}.`;
 }

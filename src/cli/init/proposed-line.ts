@@ -1,5 +1,5 @@
 import type { ItemKind } from '../../domain/item.ts';
-import { formatCount, plural } from '../text/style.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Column } from './columns.ts';
 import { type Concept, isExactRank, rankOf } from './field-names.ts';
 import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
@@ -61,7 +61,7 @@ export function lineOf(name: string, choice: Choice, what?: string): ProposedLin
   const isComplete = column.values.length === column.records;
   const filled = isComplete
     ? 'filled in all records'
-    : `filled in ${formatCount(column.values.length)} of ${plural(column.records, 'record')}`;
+    : `filled in ${formatCount(column.values.length)} of ${counted(column.records, 'record')}`;
   const reasons = [
     describeChoice(choice),
     what ?? '',

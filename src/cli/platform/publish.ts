@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { hasTrait } from '../../domain/delivery/stored-reason.ts';
 import { fault } from '../../domain/faults.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
 import type { Operation } from '../../operations/operation.ts';
 import {
@@ -21,7 +22,7 @@ import type { CommandContext, RunAction } from '../context.ts';
 import { ASKS_NOTHING, failureLines } from '../errors.ts';
 import { WAIT } from '../source/sync.ts';
 import { runShown, shown } from '../text/progress.ts';
-import { formatCount, type Paint, plural, printable } from '../text/style.ts';
+import { type Paint, printable } from '../text/style.ts';
 import { PASSPORT_COLOURS } from '../text/words.ts';
 
 const PUBLISH_EXAMPLES = `
@@ -121,7 +122,7 @@ async function publishAll(skus: string[], { yes = false, wait }: Options, contex
 /** @throws Fault `usage` or `interrupted` */
 async function confirmAll({ found }: PublishedComplete, context: CommandContext): Promise<void> {
   if (found.complete === 0) return;
-  const passports = plural(found.complete, 'passport');
+  const passports = counted(found.complete, 'passport');
   await confirmed(`Publish ${passports}?`, {
     signal: context.interruption(),
     unattended: `${passports} would be published, but this command has no terminal at which a person can confirm it.`,
@@ -141,7 +142,7 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
   lines.push(...left.slice(0, SHOWN_MAX).flatMap((outcome) => outcomeLines(outcome, asked, context)));
   if (left.length > SHOWN_MAX) {
     lines.push(
-      `  … and ${plural((done?.leftCount ?? 0) - SHOWN_MAX, 'more passport')}: dpp-sync items --kind passport`,
+      `  … and ${counted((done?.leftCount ?? 0) - SHOWN_MAX, 'more passport')}: dpp-sync items --kind passport`,
     );
   }
   if (found.incomplete > 0) {
@@ -150,7 +151,7 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
   }
   if (found.withdrawn > 0) {
     lines.push(
-      `${plural(found.withdrawn, 'passport', 'passports')} withdrawn by hand: left as ${found.withdrawn === 1 ? 'it is' : 'they are'}. To publish one again, name its product.`,
+      `${counted(found.withdrawn, 'passport', 'passports')} withdrawn by hand: left as ${found.withdrawn === 1 ? 'it is' : 'they are'}. To publish one again, name its product.`,
     );
   }
   return lines;
@@ -161,7 +162,7 @@ function doneLine(
   paint: Paint,
 ): string {
   if (published > 0 || leftCount === 0) {
-    return `${paint('green', '✓')} ${plural(published, 'passport is', 'passports are')} published.`;
+    return `${paint('green', '✓')} ${counted(published, 'passport is', 'passports are')} published.`;
   }
   const words = leftCount === 1 ? 'The passport was not' : `None of the ${formatCount(leftCount)} passports was`;
   return `${paint('red', '✗')} ${words} published:`;
@@ -229,7 +230,7 @@ export function incompleteLines({
     const who =
       names.length === 1
         ? named
-        : `${plural(names.length, 'product')} (${named}${names.length > NAMED_MAX ? ', …' : ''})`;
+        : `${counted(names.length, 'product')} (${named}${names.length > NAMED_MAX ? ', …' : ''})`;
     return `  - ${who}: ${printable(cause)}`;
   });
   const more = incomplete - causes.reduce((sum, [, products]) => sum + products.length, 0);
@@ -239,7 +240,7 @@ export function incompleteLines({
       ? '1 product is not complete, so its passport was not published:'
       : `${formatCount(incomplete)} products are not complete, so their passports were not published:`,
     ...lines,
-    ...(more > 0 ? [`  … and ${plural(more, 'more product')}; --json lists up to 1,000.`] : []),
+    ...(more > 0 ? [`  … and ${counted(more, 'more product')}; --json lists up to 1,000.`] : []),
     ...(first === undefined ? [] : [nextStepLine(first.naturalKey ?? first.key)]),
   ];
 }

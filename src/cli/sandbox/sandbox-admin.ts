@@ -2,10 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fault } from '../../domain/faults.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { counted } from '../../lib/text/amounts.ts';
 import type { SandboxStatistics } from '../../sandbox/control/inspection.ts';
 import { seconds } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { plural, printable } from '../text/style.ts';
+import { printable } from '../text/style.ts';
 import { formatValue } from '../text/words.ts';
 import { faultWords } from './sandbox-settings.ts';
 
@@ -235,14 +236,16 @@ export function statisticsLines(statistics: SandboxStatistics): string[] {
     ...(replayed > 0 ? [`${replayed} replayed`] : []),
   ];
   return [
-    `${plural(total, 'request')}${besides.length === 0 ? '' : `, of them ${besides.join(' and ')}`}`,
+    `${counted(total, 'request')}${besides.length === 0 ? '' : `, of them ${besides.join(' and ')}`}`,
     ...entries.map(([operation, counts]) => {
       const shown = Object.entries(counts).map(([ending, count]) => `${ending} ×${count}`);
       return `  ${operation.padEnd(18)} ${shown.join(', ')}`;
     }),
-    ...(writes.length === 0 ? [] : [plural(sumOf(writes), 'write')]),
+    ...(writes.length === 0 ? [] : [counted(sumOf(writes), 'write')]),
     ...doubleLines(statistics),
-    ...faults.flatMap(({ rule, used }) => (used === 0 ? [] : [`  fault ${faultWords(rule)}: ${plural(used, 'time')}`])),
+    ...faults.flatMap(({ rule, used }) =>
+      used === 0 ? [] : [`  fault ${faultWords(rule)}: ${counted(used, 'time')}`],
+    ),
   ];
 }
 
@@ -252,7 +255,7 @@ function doubleLines({ duplicates }: SandboxStatistics): string[] {
   const shown = duplicates.slice(0, DOUBLES_SHOWN);
   const more = duplicates.length - shown.length;
   return [
-    `  created more than once: ${plural(duplicates.length, 'item')}`,
+    `  created more than once: ${counted(duplicates.length, 'item')}`,
     ...shown.map(({ organization, operation, naturalKey, count }) => {
       return `    ${printable(`${operation} ${naturalKey}`)} ×${count} (${printable(organization)})`;
     }),
@@ -268,7 +271,7 @@ function sumOf(counts: readonly { count: number }[]): number {
 export function unusedLines({ unusedFaults }: SandboxStatistics): string[] {
   if (unusedFaults.length === 0) return [];
   return [
-    `${plural(unusedFaults.length, 'fault')} never happened:`,
+    `${counted(unusedFaults.length, 'fault')} never happened:`,
     ...unusedFaults.map((rule) => `  ${faultWords(rule)}`),
   ];
 }

@@ -11,13 +11,14 @@ import type { ScopeAnswer } from '../../domain/ports/target.ts';
 import type { StreamIdentity } from '../../domain/record.ts';
 import { Fault } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { counted } from '../../lib/text/amounts.ts';
 import { errorDocument } from '../../operations/results.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines, failureOf } from '../errors.ts';
 import { readInputFile } from '../files.ts';
 import { formLines } from '../text/attention.ts';
 import type { Output } from '../text/output.ts';
-import { plural, printable } from '../text/style.ts';
+import { printable } from '../text/style.ts';
 
 const EXAMPLES = `
 Examples:
@@ -159,7 +160,7 @@ function printForms({ otherForms, unread }: FormFinding, output: Output): void {
 function printConfig({ file, sources, ledger }: RuntimeConfig, output: Output): void {
   const mappings = sources.reduce((sum, source) => sum + source.mappings.length, 0);
   output.print(
-    good(output, 'config', `${file}: ${plural(sources.length, 'source')}, ${plural(mappings, 'mapping')}`),
+    good(output, 'config', `${file}: ${counted(sources.length, 'source')}, ${counted(mappings, 'mapping')}`),
     `           ledger ${ledger}`,
   );
 }
@@ -301,7 +302,7 @@ function print(
   { file, configFile, output }: { file: string; configFile: string; output: Output },
 ): void {
   const { paint } = output;
-  const found = differences.length === 0 ? 'no differences' : plural(differences.length, 'difference');
+  const found = differences.length === 0 ? 'no differences' : counted(differences.length, 'difference');
   output.print(`${file} against the profile of ${configFile}: ${found}`);
   for (const { weight, title, colour } of GROUPS) {
     const group = differences.filter((one) => one.weight === weight);

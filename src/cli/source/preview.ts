@@ -13,6 +13,7 @@ import { formatPlace } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
 import type { MappingDefinition } from '../../domain/mapping.ts';
 import { kindWord } from '../../domain/words/states.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { suggest } from '../../lib/text/suggest.ts';
 import { assertSources } from '../../operations/named.ts';
 import { wholeNumber } from '../arguments.ts';
@@ -20,7 +21,7 @@ import type { CommandContext, RunAction } from '../context.ts';
 import { fieldLines, repeatedRows } from '../text/attention.ts';
 import type { Output } from '../text/output.ts';
 import { createReadProgress } from '../text/progress.ts';
-import { formatCount, plural, printable, shorten, wrap } from '../text/style.ts';
+import { printable, shorten, wrap } from '../text/style.ts';
 import { countKind, formatIssue, formatValue } from '../text/words.ts';
 
 interface PreviewOptions extends PreviewFilter {
@@ -286,7 +287,7 @@ function countLines(title: string, counts: PreviewCounts, { paint, width: termin
   if (conflict !== null) {
     const which = `${printable(formatPlace(conflict.place))} (${kindWord(conflict.kind)} ${printable(conflict.key)})`;
     const more = conflicting === 1 ? '' : ', …';
-    const rows = plural(conflicting, 'row makes an item', 'rows make items');
+    const rows = counted(conflicting, 'row makes an item', 'rows make items');
     const them = conflicting === 1 ? 'it' : 'them';
     lines.push(
       paint(
@@ -297,7 +298,7 @@ function countLines(title: string, counts: PreviewCounts, { paint, width: termin
   }
   if (uncompared > 0) {
     lines.push(
-      `  ${plural(uncompared, 'item is', 'items are')} counted but not compared with earlier items, because there are too many`,
+      `  ${counted(uncompared, 'item is', 'items are')} counted but not compared with earlier items, because there are too many`,
     );
   }
   const width = formatCount(issues[0]?.records ?? 0).length;
@@ -313,15 +314,15 @@ function countLines(title: string, counts: PreviewCounts, { paint, width: termin
     );
   }
   const left = issues.length - ISSUES_SHOWN;
-  if (left > 0) lines.push(`  and ${plural(left, 'other kind')} of issue; --json has them`);
-  if (otherIssues > 0) lines.push(`  and ${plural(otherIssues, 'issue')} of further kinds`);
+  if (left > 0) lines.push(`  and ${counted(left, 'other kind')} of issue; --json has them`);
+  if (otherIssues > 0) lines.push(`  and ${counted(otherIssues, 'issue')} of further kinds`);
   return lines;
 }
 
 function recordWords({ records, mapped, excluded, quarantined }: PreviewCounts): string {
   if (records === 0) return 'no records';
-  const counted = Object.entries({ mapped, excluded, [NAMES.quarantined]: quarantined }).filter(
+  const statuses = Object.entries({ mapped, excluded, [NAMES.quarantined]: quarantined }).filter(
     ([, count]) => count > 0,
   );
-  return `${plural(records, 'record')}: ${counted.map(([status, count]) => `${formatCount(count)} ${status}`).join(', ')}`;
+  return `${counted(records, 'record')}: ${statuses.map(([status, count]) => `${formatCount(count)} ${status}`).join(', ')}`;
 }

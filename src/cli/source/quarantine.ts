@@ -7,6 +7,7 @@ import type { QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.t
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { isKeyedByContent, readableKey } from '../../domain/record.ts';
 import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
+import { counted } from '../../lib/text/amounts.ts';
 import { defuseFormula } from '../../lib/text/safe-text.ts';
 import { QuarantinedRow } from '../../operations/documents.ts';
 import { assertSources } from '../../operations/named.ts';
@@ -16,7 +17,7 @@ import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';
 import type { Output } from '../text/output.ts';
 import { noLedgerText } from '../text/standing.ts';
-import { plural, printable } from '../text/style.ts';
+import { printable } from '../text/style.ts';
 import { formatIssue, formatValue } from '../text/words.ts';
 
 interface QuarantineOptions {
@@ -60,7 +61,7 @@ async function quarantine(options: QuarantineOptions, context: CommandContext): 
     if (out !== undefined) {
       const { file, records } = await writeQuarantineFile(out, pages, (of) => delimiterOf(of, config));
       if (output.json) output.document({ ok: true, file, records });
-      else output.print(`${plural(records, 'record')} written to ${file}`);
+      else output.print(`${counted(records, 'record')} written to ${file}`);
       return 0;
     }
     if (opened === null) output.note(noLedgerText(config));
@@ -97,7 +98,7 @@ async function list(reads: Reads, pages: Pages, { source, limit }: QuarantineOpt
   if (!hasMore) return;
   const { count, atLeast } = (await reads.quarantine({ source }, { limit: 1 })).total;
   const isKnown = !atLeast && count > shown;
-  const more = isKnown ? `… and ${plural(count - shown, 'record')} more` : 'There are more records';
+  const more = isKnown ? `… and ${counted(count - shown, 'record')} more` : 'There are more records';
   output.note(`${more}: --limit shows more of them, --out writes all to a file.`);
 }
 

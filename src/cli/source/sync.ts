@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { fault } from '../../domain/faults.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { exitCodeOf } from '../../observe/standing.ts';
 import { assertSources } from '../../operations/named.ts';
 import { syncSources } from '../../operations/runs.ts';
@@ -13,7 +14,7 @@ import { failureLines } from '../errors.ts';
 import { attentionLines, decidedLines, missedLines, outcomeText } from '../text/attention.ts';
 import { runShown } from '../text/progress.ts';
 import { countCell, itemLines, passportLines, unpublishedLines } from '../text/standing.ts';
-import { formatCount, formatDuration, type Paint, plural, printable } from '../text/style.ts';
+import { formatDuration, type Paint, printable } from '../text/style.ts';
 import { formatTable, isWithin, type TableStyle } from '../text/table.ts';
 import { countKind } from '../text/words.ts';
 
@@ -81,7 +82,7 @@ export function showReport({ output }: CommandContext, config: RuntimeConfig, re
   if (report.fault === null) return;
   for (const line of failureLines(report.fault)) output.error(line);
   const left = Object.values(report.items).reduce((sum, { due = 0, sending = 0 }) => sum + due + sending, 0);
-  if (left > 0) output.error(`  ${plural(left, 'delivery is', 'deliveries are')} left and will be sent next time.`);
+  if (left > 0) output.error(`  ${counted(left, 'delivery is', 'deliveries are')} left and will be sent next time.`);
 }
 
 const WARNINGS_MAX = 5;
@@ -126,7 +127,7 @@ export function runLines({ runs }: Pick<Report, 'runs'>, style: TableStyle): str
 function quarantinedNowLines({ runs, quarantined }: Pick<Report, 'runs' | 'quarantined'>): string[] {
   const others = quarantined - runs.reduce((sum, account) => sum + account.quarantined, 0);
   if (runs.length === 0 || others <= 0) return [];
-  const rows = plural(others, 'further row has', 'further rows have');
+  const rows = counted(others, 'further row has', 'further rows have');
   return [`  ${rows} an error. The column counts only rows that are new or changed.`];
 }
 
@@ -143,7 +144,7 @@ function missingRowsLines({
   if (count === 0 || guarded.length > 0) return [];
   const ignored = outcomeText(missingOutcomes, 'ignored');
   if (ignored === null && missingOutcomes.length > 0) return [];
-  const rows = plural(
+  const rows = counted(
     count,
     'row of an earlier run is missing or has another key now',
     'rows of earlier runs are missing or have other keys now',
@@ -160,12 +161,12 @@ function remappedLines({ remapped }: Pick<Report, 'remapped'>): string[] {
 }
 
 function acceptedText({ missing, read, released, isOlder }: GuardedRead): string {
-  if (released > 0) return `${plural(released, 'item')} that no record makes any more`;
+  if (released > 0) return `${counted(released, 'item')} that no record makes any more`;
   if (isOlder) {
-    const lacks = missing === 0 ? '' : `, and lacks ${plural(missing, 'record')}`;
+    const lacks = missing === 0 ? '' : `, and lacks ${counted(missing, 'record')}`;
     return `an export that is older than the one that was read before${lacks}`;
   }
-  return `an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing`;
+  return `an export with ${counted(read, 'row')} in which ${counted(missing, 'record is', 'records are')} missing`;
 }
 
 /** Lines about the exports that `--accept` has accepted, and the sources that had nothing to accept. */
@@ -206,7 +207,7 @@ function reportLines(report: Synced, style: TableStyle): string[] {
     passportLines(report.passports, style),
     [...notes, ...missedLines(report.runs, paint)],
     [...attentionLines(report, report.attention, paint), ...decidedLines(report.missingOutcomes)],
-    [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${decision(report, paint)}`],
+    [`${counted(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${decision(report, paint)}`],
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }

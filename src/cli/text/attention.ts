@@ -19,9 +19,10 @@ import type {
 } from '../../domain/ports/ledger/ledger-views.ts';
 import { GONE, kindWord, stateWord } from '../../domain/words/states.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
 import { failedRunText } from '../../operations/results.ts';
-import { formatCount, type Paint, plural, printable, shorten, shortenMiddle } from './style.ts';
+import { type Paint, printable, shorten, shortenMiddle } from './style.ts';
 import { countKind, formatValue } from './words.ts';
 
 /** States that need a person. */
@@ -42,7 +43,7 @@ export function attentionLines(standing: LedgerStanding, attention: Attention, p
     lines.push(
       paint(
         'yellow',
-        `${plural(waiting, 'item waits', 'items wait')} for other items to be delivered. After that, ${goes}.`,
+        `${counted(waiting, 'item waits', 'items wait')} for other items to be delivered. After that, ${goes}.`,
       ),
     );
     for (const { kind, key, state, count, either } of attention.waitingFor.slice(0, SHOWN_MAX)) {
@@ -59,8 +60,8 @@ export function attentionLines(standing: LedgerStanding, attention: Attention, p
   const needing = NEEDING.reduce((sum, state) => sum + needingIn(state), 0);
   if (needing + blocked > 0) {
     const parts = [
-      ...(needing > 0 ? [plural(needing, 'item', 'items')] : []),
-      ...(blocked > 0 ? [plural(blocked, 'passport', 'passports')] : []),
+      ...(needing > 0 ? [counted(needing, 'item', 'items')] : []),
+      ...(blocked > 0 ? [counted(blocked, 'passport', 'passports')] : []),
     ];
     const verb = needing + blocked === 1 ? 'needs' : 'need';
     lines.push(paint('red', `${parts.join(' and ')} ${verb} a person:`));
@@ -85,7 +86,7 @@ export function attentionLines(standing: LedgerStanding, attention: Attention, p
     lines.push(
       paint(
         'yellow',
-        `${plural(incomplete, 'passport waits until its product is', 'passports wait until their products are')} complete.`,
+        `${counted(incomplete, 'passport waits until its product is', 'passports wait until their products are')} complete.`,
       ),
       '  Which ones, and what is missing first: dpp-sync items --state incomplete',
       '  Everything that is missing for one: dpp-sync why SKU',
@@ -95,7 +96,7 @@ export function attentionLines(standing: LedgerStanding, attention: Attention, p
     lines.push(
       paint(
         'yellow',
-        `${plural(quarantined, 'row has', 'rows have')} an error and ${quarantined === 1 ? 'was' : 'were'} not sent. ${quarantined === 1 ? 'It is' : 'They are'} kept in quarantine.`,
+        `${counted(quarantined, 'row has', 'rows have')} an error and ${quarantined === 1 ? 'was' : 'were'} not sent. ${quarantined === 1 ? 'It is' : 'They are'} kept in quarantine.`,
       ),
       '  Which and why: dpp-sync quarantine',
       '  As a file for the people who own the data: dpp-sync quarantine --out quarantine.csv',
@@ -225,7 +226,7 @@ function contactLines(
   const lines: string[] = [];
   for (const { kind, creates, listed, reason } of suspended) {
     lines.push(paint('yellow', `${countKind(creates, kind)} ${creates === 1 ? 'is' : 'are'} not created yet.`));
-    const reading = `  The platform's list of ${kind}s is read first, so that no ${kind} is created twice: ${plural(listed, 'entry', 'entries')} so far.`;
+    const reading = `  The platform's list of ${kind}s is read first, so that no ${kind} is created twice: ${counted(listed, 'entry', 'entries')} so far.`;
     lines.push(reason === null ? reading : `  ${printable(reason.message)}`);
   }
   for (const { source, kind, items, fields } of adopted) {
@@ -244,7 +245,7 @@ function contactLines(
     lines.push(
       paint(
         'yellow',
-        `${countKind(parts.bomItems, 'bom_item')} of ${plural(parts.products, 'product', 'products')} may be at the platform already, and the API cannot be asked.`,
+        `${countKind(parts.bomItems, 'bom_item')} of ${counted(parts.products, 'product', 'products')} may be at the platform already, and the API cannot be asked.`,
       ),
       '  Look at the platform, then run dpp-sync settle --bom present --all, or --bom absent. To answer for single products, give their SKUs instead of --all.',
     );
@@ -306,11 +307,11 @@ export function repeatedRows({ count, whole }: { count: number; whole: number })
 } {
   const shared = count - whole;
   return {
-    whole: whole === 0 ? null : plural(whole, 'row repeats another row', 'rows repeat another row'),
+    whole: whole === 0 ? null : counted(whole, 'row repeats another row', 'rows repeat another row'),
     shared:
       shared === 0
         ? null
-        : `${plural(shared, 'row shares', 'rows share')} an item with another row, with the same values`,
+        : `${counted(shared, 'row shares', 'rows share')} an item with another row, with the same values`,
   };
 }
 
@@ -321,7 +322,7 @@ export function missedLines(
 ): string[] {
   return accounts.flatMap(({ source, stream, missedByChanges }) => {
     if (missedByChanges === null || missedByChanges === 0) return [];
-    const records = plural(missedByChanges, 'record that is', 'records that are');
+    const records = counted(missedByChanges, 'record that is', 'records that are');
     return [
       `${paint('yellow', 'warning:')} The changes of ${printable(source)}/${printable(stream)} had missed ${records} new or different in the complete read. The complete read has stored them.`,
       '  Check what the source counts as a change (its timestamp, its export of changes), or set a shorter snapshotEvery.',

@@ -5,10 +5,11 @@ import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { describeWait } from '../../daemon/watches.ts';
 import type { ApiWait } from '../../domain/delivery/outcome.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { formatCount } from '../../lib/text/amounts.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from './output.ts';
-import { formatCount, formatTime, printable, shorten } from './style.ts';
+import { formatTime, printable, shorten } from './style.ts';
 
 /** Shows the progress of the work. */
 export interface Progress {

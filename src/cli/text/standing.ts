@@ -11,7 +11,8 @@ import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../../domain/words/states.ts';
 import type { Words } from '../../domain/words/word.ts';
 import { sentence } from '../../lib/errors.ts';
-import { formatBytes, formatCount, formatTime, type Paint, plural, printable } from './style.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
+import { formatBytes, formatTime, type Paint, printable } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS } from './words.ts';
 
@@ -57,12 +58,12 @@ export function unpublishedLines({ initialized = 0, none = 0 }: PassportCounts, 
   const toPublish = (count: number): string =>
     `To publish if ${count === 1 ? 'its product is' : 'their products are'} complete: dpp-sync publish --all`;
   if (initialized > 0 && passports?.publish !== 'auto') {
-    const count = plural(initialized, 'passport is', 'passports are');
+    const count = counted(initialized, 'passport is', 'passports are');
     return [`${count} prepared and not public. ${toPublish(initialized)}`];
   }
   // With `passports` the config says that people initialise the passports, or that they come by themselves.
   if (none === 0 || passports !== null) return [];
-  return [`${plural(none, 'product has', 'products have')} no passport. ${toPublish(none)}`];
+  return [`${counted(none, 'product has', 'products have')} no passport. ${toPublish(none)}`];
 }
 
 /** A count for a table; a zero is dimmed. */
@@ -114,7 +115,7 @@ function backupLines(backup: BackupStatus | null, makesBackups: boolean): string
 /** Lines about deliveries that are not sent because the API refuses their operation, the key or the plan. */
 export function refusedLines(refused: readonly RefusedWork[], paint: Paint): string[] {
   const lines = refused.map(({ operation, count, reason }) => {
-    const are = plural(count, 'delivery is', 'deliveries are');
+    const are = counted(count, 'delivery is', 'deliveries are');
     const what = hasTrait(reason, 'scope_denied') ? operation : `the key or the plan (${operation})`;
     return paint(
       'red',

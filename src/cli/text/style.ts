@@ -1,10 +1,8 @@
 import { styleText } from 'node:util';
 import { isJsonObject } from '../../lib/json.ts';
-import { formatCount, counted as plural } from '../../lib/text/amounts.ts';
+import { counted } from '../../lib/text/amounts.ts';
 import { withHiddenShown } from '../../lib/text/safe-text.ts';
 import type { Sentence } from '../../operations/results.ts';
-
-export { formatCount, plural };
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
 /** Colours a text, or returns it unchanged if colours are off. */
@@ -54,7 +52,7 @@ export function wrap(text: string, width: number): string[] {
 
 /** Formats a size: `840 bytes`, `57.2 kB`, `3.4 MB`. */
 export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return plural(bytes, 'byte');
+  if (bytes < 1000) return counted(bytes, 'byte');
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 

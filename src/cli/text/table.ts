@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
-import { type Colour, formatCount, type Paint, printable, shorten, shortenMiddle } from './style.ts';
+import { formatCount } from '../../lib/text/amounts.ts';
+import { type Colour, type Paint, printable, shorten, shortenMiddle } from './style.ts';
 
 /** A cell of a table. The table makes its text printable. */
 export interface Cell {

@@ -6,11 +6,12 @@ import type { PassportState } from '../../domain/passport.ts';
 import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { type Colour, plural, printable, shorten } from './style.ts';
+import { counted } from '../../lib/text/amounts.ts';
+import { type Colour, printable, shorten } from './style.ts';
 
 /** A count with the name of its kind: `1 product`, `1,887 BOM items`. */
 export function countKind(count: number, kind: SubjectKind): string {
-  return plural(count, kindWord(kind));
+  return counted(count, kindWord(kind));
 }
 
 export const PASSPORT_COLOURS: Record<PassportState, Colour> = {

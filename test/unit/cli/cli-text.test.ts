@@ -2,17 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { failureDocument, failureLines, failureOf } from '../../../src/cli/errors.ts';
 import { attentionLines } from '../../../src/cli/text/attention.ts';
-import {
-  createPaint,
-  formatCount,
-  formatDuration,
-  formatLogLine,
-  printable,
-  wantsColour,
-} from '../../../src/cli/text/style.ts';
+import { createPaint, formatDuration, formatLogLine, printable, wantsColour } from '../../../src/cli/text/style.ts';
 import { formatTable } from '../../../src/cli/text/table.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Attention } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import { formatCount } from '../../../src/lib/text/amounts.ts';
 import { armFormula, defuseFormula } from '../../../src/lib/text/safe-text.ts';
 
 describe('values in a spreadsheet', () => {
