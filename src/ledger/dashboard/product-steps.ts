@@ -201,13 +201,13 @@ function readSteps(row: StoredRow, what: string): Step[] {
 function quarantineSteps(row: StoredRow, what: string, place: string): Step[] {
   const issues = parseJsonOrNull<Issue[]>(row.issues) ?? [];
   const steps = issues.slice(0, ISSUES_MAX).map((issue) =>
-    step('stop', `${what} is in quarantine (${place}): ${issueText(issue)}`, {
+    step('stop', `${what} has an error (${place}): ${issueText(issue)}`, {
       record: row.id,
       advice: adviceOnIssue(issue, row.source),
     }),
   );
   if (steps.length > 0) return steps;
-  return [step('stop', `${what} is in quarantine (${place})`, { record: row.id, command: 'dpp-sync quarantine' })];
+  return [step('stop', `${what} has an error (${place})`, { record: row.id, command: 'dpp-sync quarantine' })];
 }
 
 /** The message of an issue, with the field and the value if the message does not contain them. */
@@ -282,7 +282,7 @@ function unknownSteps(reads: AnswerReads, { kind, key, either }: RefStanding, { 
 /** The steps for an item whose own row is in quarantine: that row has to be corrected. */
 function quarantinedSteps({ kind, key, record }: StoredItem): Step[] {
   if ((record?.quarantined ?? null) === null) return [];
-  return [step('unknown', `the row of the ${kindWord(kind)} ${key} is in quarantine now`, about(kind, key))];
+  return [step('unknown', `the row of the ${kindWord(kind)} ${key} has an error now`, about(kind, key))];
 }
 
 function nameOf(kind: string, key: string): string {
@@ -322,7 +322,7 @@ export function partSteps(reads: AnswerReads, product: string, seen: Set<string>
       if (part === null) return [];
       const steps = refSteps(reads, part, `its BOM item ${key}`, seen);
       if (recordState === 'quarantined') {
-        const clause = `its BOM item ${key} has a changed row in quarantine`;
+        const clause = `its BOM item ${key} has a changed row with an error`;
         return [step('stop', clause, { ...about('bom_item', key), command: 'dpp-sync quarantine' }), ...steps];
       }
       if (recordState === 'pending' || recordState === 'stale') {

@@ -191,8 +191,7 @@ function lastSteps(reads: AnswerReads, { product, passport, delivery }: Passport
   const wanted = wantedOf(desired, rules);
   const steps: Step[] = [];
   if (acknowledged === 'published') steps.push(step('ok', 'its passport is published', about('passport', key)));
-  else if (acknowledged === 'initialized')
-    steps.push(step('ok', 'its passport is initialised', about('passport', key)));
+  else if (acknowledged === 'initialized') steps.push(step('ok', 'its passport is prepared', about('passport', key)));
   const withdrawn = withdrawnStep(passport, product);
   if (withdrawn !== null) steps.push(withdrawn);
   if (delivery !== null) {

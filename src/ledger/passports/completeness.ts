@@ -125,7 +125,7 @@ export function commonBlockers(reads: PassportReads, limit: number): string[] {
     .filter((blocker) => blocker !== null);
   const rows = SQL.rowsOfAny(reads)
     .all({ sources: listed, limit })
-    .map((row) => `A quarantined row may belong to the product: ${rowText(row)}`);
+    .map((row) => `A row with an error may belong to the product: ${rowText(row)}`);
   return [...unread, ...rows].slice(0, limit);
 }
 
@@ -156,7 +156,7 @@ export function blockersOfAll(
       if (product?.missing === 1) found.push('The source no longer has the product.');
       if (product?.released === 1) found.push('No row of the source makes the product any more.');
       if (product) found.push(...partBlockers('The product', product));
-      for (const row of rows.get(key) ?? []) found.push(`A row of the product is quarantined: ${rowText(row)}`);
+      for (const row of rows.get(key) ?? []) found.push(`A row of the product has an error: ${rowText(row)}`);
       for (const part of parts.get(key) ?? []) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
       const unread = withParts.has(key) ? [] : reading.filter(({ endedAt }) => endedAt < appearedAt);
       for (const { source } of unread) {
@@ -198,7 +198,7 @@ function partBlockers(what: string, { state, reason, recordState, place, waitsFo
     const target = why === undefined && waitsFor !== null ? ` for the ${targetText(waitsFor)}` : '';
     blockers.push(`${what} is ${stateWord(state)}${target}${why === undefined ? '.' : `: ${why}`}`);
   }
-  if (recordState === 'quarantined') blockers.push(`${what} has a changed row in quarantine: ${placeText(place)}`);
+  if (recordState === 'quarantined') blockers.push(`${what} has a changed row with an error: ${placeText(place)}`);
   if (recordState === 'pending' || recordState === 'stale') blockers.push(`${what} has a row that is not mapped yet.`);
   return blockers;
 }

@@ -52,7 +52,7 @@ describe('dpp-sync publish', () => {
     expect(exitCode).toBe(4);
     expect(stdout).toContain('✓ P1 is published already.');
     expect(stdout).toMatch(
-      /! P2 is not complete, so its passport was not published:\n {2}- A row of the product is quarantined: bom\.csv:4/,
+      /! P2 is not complete, so its passport was not published:\n {2}- A row of the product has an error: bom\.csv:4/,
     );
     expect(stdout).toContain('✗ P3 is blocked: The passport cannot be published: review is missing.');
     expect(published()).toEqual(['SKU-P1']);

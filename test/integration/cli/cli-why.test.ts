@@ -75,14 +75,14 @@ describe('dpp-sync why', () => {
         ok: false,
         key: 'A-3',
         published: false,
-        answer: expect.stringContaining('the row of A-3 is in quarantine (erp/products, products.csv:4): '),
+        answer: expect.stringContaining('the row of A-3 has an error (erp/products, products.csv:4): '),
         steps: [{ standing: 'ok' }, { standing: 'stop', command: 'dpp-sync sync erp', record: expect.any(Number) }],
       });
     });
 
     it('why says that a row in quarantine is corrected before its source is read again', async () => {
       const { stdout } = await run('why', 'A-3');
-      expect(stdout).toMatch(/\n {2}✗ The row of A-3 is in quarantine .*\n {6}then: .*dpp-sync.* sync erp\n$/);
+      expect(stdout).toMatch(/\n {2}✗ The row of A-3 has an error .*\n {6}then: .*dpp-sync.* sync erp\n$/);
     });
 
     it('why names what may be meant by a product that nothing names, with 2', async () => {

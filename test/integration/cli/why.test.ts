@@ -119,10 +119,10 @@ describe('why a passport is not published', () => {
     await publishAll();
     await stageRows(fixture.ledger, { ...ROWS, B2: WRONG });
     const text =
-      'A row that belongs to it is in quarantine (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown). Write a code of ISO 3166.';
+      'A row that belongs to it has an error (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown). Write a code of ISO 3166.';
     expect(open()).toEqual([`stop: ${text} [dpp-sync sync erp]`]);
     expect(why('P1')?.answer).toBe(
-      'The passport of SKU-P1 is published, but it does not show everything that its source has, because a row that belongs to it is in quarantine (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown).',
+      'The passport of SKU-P1 is published, but it does not show everything that its source has, because a row that belongs to it has an error (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown).',
     );
   });
 
@@ -134,7 +134,7 @@ describe('why a passport is not published', () => {
       expect(why(asked)).toMatchObject({
         key: asked,
         published: false,
-        answer: `The passport of ${asked} is not published, because the row of ${asked} is in quarantine (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown).`,
+        answer: `The passport of ${asked} is not published, because the row of ${asked} has an error (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown).`,
         steps: [{ standing: 'ok' }, { standing: 'stop', record: record?.id }],
       });
     }
@@ -213,9 +213,7 @@ describe('why a passport is not published', () => {
       'stop: The material M1 is in no file, and erp/default, test.csv:1 names it. Add the missing row to its source, or correct the row that names it.',
     );
     await stageRows(fixture.ledger, { ...without, M1: { ...WRONG, blockedProducts: [] } as MapResult });
-    expect(open()[1]).toContain(
-      'stop: The row of the material M1 is in quarantine (erp/default, test.csv:1): "XX" is no',
-    );
+    expect(open()[1]).toContain('stop: The row of the material M1 has an error (erp/default, test.csv:1): "XX" is no');
   });
 
   it('the answer to why ends where components refer to each other, and where many parts are incomplete', async () => {

@@ -229,7 +229,7 @@ describe('a product that is not complete', () => {
     expect(publications()).toEqual(['SKU-P1', 'SKU-P3']);
     const held = await passportOf('P2');
     expect(held.state).toBe('incomplete');
-    expect(held.blockers.join('\n')).toMatch(/A row of the product is quarantined: bom\.csv:4/);
+    expect(held.blockers.join('\n')).toMatch(/A row of the product has an error: bom\.csv:4/);
 
     replaceExport(SMALL);
     const second = await world.sync();

@@ -104,7 +104,7 @@ describe('the judgement of passports', () => {
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong });
     expect(await deliverAndEvaluate()).toEqual(['passport.init P2', 'passport.publish P2']);
     expect(fixture.ledger.views.passport('P1')?.blockers).toEqual([
-      'A row of the product is quarantined: test.csv:1: wrong',
+      'A row of the product has an error: test.csv:1: wrong',
     ]);
     await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
     expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
@@ -133,7 +133,7 @@ describe('the judgement of passports', () => {
       rival: items({ ...product('P2'), payload: { sku: 'P2', name: 'another' } }, bomItem('B9', 'P2', 'M1')),
     });
     await deliverAndEvaluate();
-    const rows = fixture.ledger.views.passport('P2')?.blockers.filter((blocker) => blocker.includes('quarantined'));
+    const rows = fixture.ledger.views.passport('P2')?.blockers.filter((blocker) => blocker.includes('has an error'));
     expect(rows).toHaveLength(1);
   });
 

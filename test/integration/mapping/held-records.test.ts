@@ -125,16 +125,14 @@ describe('a read that the guard holds', () => {
       await answer('C7'),
       await answer('C13'),
     ];
-    expect(misspelt.first).toMatch(
-      /^The passport of C1 is published, .* because its row is in quarantine .*Deutschlnd/,
-    );
+    expect(misspelt.first).toMatch(/^The passport of C1 is published, .* because its row has an error .*Deutschlnd/);
     expect([read.exitCode, read.first]).toEqual([0, 'The passport of C2 is published.']);
     expect([lacked.exitCode, lacked.first]).toEqual([
       4,
       'The passport of C7 is published, although the read that the guard holds does not have its row; it was at erp/cups, cups.csv:8.',
     ]);
     expect(lacked.stdout).not.toContain('was read (');
-    expect((await answer('C14')).first).toMatch(/is not published, because the row of C14 is in quarantine .*Utopia/);
+    expect((await answer('C14')).first).toMatch(/is not published, because the row of C14 has an error .*Utopia/);
     expect(unpublished.first).toContain('is not published, because the guard holds the last read of its source erp');
   });
 });

@@ -41,7 +41,7 @@ describe('the pages to look at', () => {
         'status: &quot;RETIRED&quot; is not a valid choice.',
         '2 rows have an error and were not sent',
       );
-      expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">2<\/a>/);
+      expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">2 rows<\/a>/);
     });
 
     it('the overview shows the counts of the last run, which add up', async () => {
@@ -187,7 +187,7 @@ describe('the pages to look at', () => {
       const markup = await expectAll(
         '/items/product/P-4',
         'Why is this not published?',
-        'The passport of P-4 is not published, because the row of P-4 is in quarantine (erp/products, products.csv:5):',
+        'The passport of P-4 is not published, because the row of P-4 has an error (erp/products, products.csv:5):',
         'Row with an error',
         'Lamp without a known country',
       );
