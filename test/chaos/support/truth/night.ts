@@ -3,11 +3,13 @@
 // Three things move it, and a test holds all of them: the clock of dpp-sync, the answers of the platform, and the pages of the
 // exports. What has begun then comes to its end, and nothing else happens until the night goes on.
 
+import { join } from 'node:path';
 import { setTimeout as passes } from 'node:timers/promises';
 import type { FaultRule } from '../../../../src/sandbox/faults/faults.ts';
 import { createManualClock } from '../../../support/time/manual-clock.ts';
 import { type ServedWorld, startDaemon, WEB_TOKEN } from '../../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../../support/worlds/world.ts';
+import { openBooks } from './books.ts';
 import { CONNECTOR, serveExports, wholeExports } from './exports.ts';
 
 const STEP_MS = 50;
@@ -75,6 +77,7 @@ export async function createNight() {
   // The workers of the queue renew their jobs by the clock of the machine, which is slower than the clock of the night.
   const options = { clock, queueTiming: { lockMs: 24 * 3_600_000, stalledCheckMs: 24 * 3_600_000 } };
   let served: ServedWorld = await startDaemon(world, options);
+  const books = openBooks(join(world.folder, 'data/ledger.db'));
   let faults: FaultRule[] = [];
   let isHeld = false;
   let events = 0;
@@ -132,6 +135,7 @@ export async function createNight() {
     world,
     exports,
     clock,
+    books: books.read,
     /** What was counted since the ledger is new. */
     activity: () => ({ ...done }),
     /** How many requests of this daemon have ended. */
@@ -140,14 +144,14 @@ export async function createNight() {
      * Waits until what had begun has come to its end. Then so much time passes that no page shows an answer that was kept from
      * before.
      */
-    async rest(look: () => string) {
+    async rest() {
       let before = '';
       for (let same = 0; same < 2; ) {
         for (let step = 0; step < REST_STEPS; step += 1) {
           clock.advance(KEPT_MS / REST_STEPS);
           await passes(1);
         }
-        const now = `${look()} ${answered} ${server.held()}`;
+        const now = JSON.stringify([books.glance(), answered, server.held()]);
         same = now === before ? same + 1 : 0;
         before = now;
       }
@@ -181,6 +185,7 @@ export async function createNight() {
     },
     async remove() {
       goOn();
+      books.close();
       await through(served.remove());
       await server.close();
     },

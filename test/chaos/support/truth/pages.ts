@@ -13,16 +13,19 @@ const KIND_NAMES: Record<string, (typeof ITEM_KINDS)[number]> = {
   'BOM items': 'bom_item',
 };
 
-/** The causes, by the address of their page. */
-export type Causes = ReadonlyMap<string, { type: string; count: number; held: number | null }>;
+/** The causes, by the address of their page. `of` is the name of its rows in the facts. */
+export type Causes = ReadonlyMap<string, { type: string; of: string; count: number; held: number | null }>;
 
 /** How many rows the list at an address has; null for an address of something else. */
 function listLength(moment: Moment, causes: Causes, href: string): number | null {
   const fact = factsOf(moment);
   const { pathname, searchParams } = new URL(href, 'http://localhost');
   const asked = Object.fromEntries(searchParams);
-  const { kind, state, source, type } = asked;
+  const { kind, state, source, type, run, value } = asked;
+  // The members with a value are counted beside its name.
+  if (value !== undefined) return null;
   if (pathname === '/items') {
+    if (run !== undefined) return fact(`changed by ${run}`);
     if (kind === undefined && state !== undefined) return fact(`left ${state}`);
     if (state === undefined) return sum(STATES_IN_ORDER.map((one) => fact(`items ${kind} ${one}`)));
     return fact(`items ${kind} ${state}`);
@@ -67,11 +70,13 @@ function runCells(page: PageFigures, row: Row, run: RunBook | undefined): void {
     page.cell(row, count === 'quarantined' ? 'with an error' : count, run[count], `run ${run.id} ${count}`);
   }
   // How long it lasted.
-  for (const name of ['result', 'lasted']) row.set(name, (row.get(name) ?? '').replace(/,? ?\d+ (?:s|min)$/, ''));
+  for (const name of ['result', 'lasted'])
+    row.set(name, (row.get(name) ?? '').replace(new RegExp(`,? ?${DURATION}$`), ''));
 }
 
 const stuckOf = (fact: Fact): number =>
   sum(['blocked', 'rejected', 'parked', 'in_doubt'].map((state) => fact(`stuck ${state}`)));
+const DURATION = '\\d+ (?:s|min|h|days)(?: \\d+ min)?';
 /** How many values a cause has, and the status of a refusal in the words of the sandbox. */
 const NO_COUNT = /and \d+ other values?|answer with \d{3}\./;
 const productsOf = (fact: Fact): number => sum(PASSPORT_STATES.map((state) => fact(`passports ${state}`)));
@@ -111,13 +116,13 @@ function overview(moment: Moment, causes: Causes) {
     );
     page.sentence(/([\d,]+) of passports? public/, fact('passports published'));
     page.sentence(/ of ([\d,]+) passports? public/, productsOf(fact) + fact('unmade'));
-    page.sentence(/, about \d+ (?:s|min|h|days)(?: \d+ min)?/);
+    page.sentence(new RegExp(`, about ${DURATION}`));
     page.sentence(/Left to send ([\d,]+)/, fact('left due'));
     page.sentence(/([\d,]+) writes? left\b/, fact('left due') + fact('left sending') + fact('left following'));
     const soon = fact('left due') + fact('left sending') + fact('left following');
     page.sentence(/([\d,]+) changes? (?:is|are) not sent yet/, soon);
     // How long ago something was.
-    page.sentence(/, (?:for )?\d+ (?:s|min|h|days)(?: \d+ min)?(?: ago)?(?=\.|  )/);
+    page.sentence(new RegExp(`, (?:for )?${DURATION}(?: ago)?(?=\\.| )`));
     page.sentence(/([\d,]+) things?/, causes.size);
     page.sentence(
       /\b(\d[\d,]*) passports? waits?\b(?! for a)/,
@@ -167,6 +172,10 @@ export async function readPages(moment: Moment, causes: Causes): Promise<Claim[]
         if (held !== null) figures.sentence(new RegExp(`${grouped(held)} passports? waits? for this`));
       }
     })),
+    ...(await oneCause(moment, causes)),
+    ...(await oneRun(moment, causes)),
+    ...(await decisions(moment, causes)),
+    ...(await tasks(moment, causes)),
     ...(await page('/history', (figures, rows, fact) => {
       for (const row of rows) historyRow(figures, row, { moment, fact });
       hourRows(figures, rows, moment);
@@ -204,6 +213,81 @@ export async function readPages(moment: Moment, causes: Causes): Promise<Claim[]
       if (failed > 0) figures.claim('failed jobs, and the writes without one', failed + more, stuckOf(fact));
     })),
   ];
+}
+
+const escaped = (text: string): string => text.replaceAll(/[^\w\s]/g, String.raw`\$&`);
+
+/** The page of a cause, of another one at each moment. */
+async function oneCause(moment: Moment, causes: Causes): Promise<Claim[]> {
+  const [path, cause] = [...causes][moment.answered % causes.size] ?? [];
+  if (path === undefined || cause === undefined) return [];
+  const { type, of, count, held } = cause;
+  const values = type === 'part' ? 'part ' : `value ${of} `;
+  return pageClaims(moment, causes, path, (page, rows, fact) => {
+    // The cells are values of rows.
+    for (const row of rows) row.clear();
+    page.sentence(/([\d,]+) (?:rows?|items?|runs?|records?) (?:of|is mapped|are mapped|again)\b/, count);
+    page.sentence(/([\d,]+) passports? waits? for this/, held);
+    page.sentence(/(?:there|it|for):? ([\d,]+) (?:items?|rows?)/, count);
+    for (const [name, is] of Object.entries(moment.books.facts).filter(([name]) => name.startsWith(values))) {
+      const value = name.slice(values.length);
+      page.sentence(new RegExp(`${escaped(value)} ([\\d,]+) (?:rows?|items?)`), is);
+    }
+    page.sentence(/\b\d+ of ([\d,]+)/, count);
+    guardSentences(page, fact);
+  });
+}
+
+/** The page of the newest run. */
+async function oneRun(moment: Moment, causes: Causes): Promise<Claim[]> {
+  const [run] = moment.books.runs;
+  if (run === undefined) return [];
+  return pageClaims(moment, causes, `/runs/${run.id}`, (page, rows) => {
+    for (const row of rows) runCells(page, row, run);
+    page.sentence(/Run ([\d,]+) of/, run.id);
+    page.sentence(new RegExp(`lasted ${DURATION}`));
+  });
+}
+
+/** The page on which a person decides about the export that the guard holds. */
+async function decisions(moment: Moment, causes: Causes): Promise<Claim[]> {
+  const claims: Claim[] = [];
+  for (const stream of moment.books.guarded) {
+    const [source] = stream.split('/');
+    claims.push(
+      ...(await pageClaims(moment, causes, `/runs/accept?source=${source}`, (page, rows, fact) => {
+        const [read, missing] = [fact('guard read'), fact('guard missing')];
+        for (const row of rows) {
+          page.cell(row, 'rows read', read, 'rows read');
+          page.cell(row, 'records missing', missing, 'records missing');
+          page.cell(row, 'items released', 0, 'items released');
+          row.clear();
+        }
+        page.sentence(/Records that the export lacks: \S+ \(([\d,]+)\)/, missing);
+        page.sentence(/all ([\d,]+), each with the products/, missing);
+        page.sentence(/At most ([\d,]+) records? that the export lacks/, missing);
+        page.sentence(/(?:\bM-\d+ )+/);
+        const [gone = 0, using = 0] = page.figures(/and ([\d,]+) more/);
+        page.claim('more that are gone', gone, missing - GONE_NAMED);
+        page.claim('more that use it', using, fact('users of gone') - USERS_NAMED);
+        page.sentence(/or use what is gone: \S+ \(([\d,]+)\)/, fact('users of gone'));
+        page.sentence(/passports of ([\d,]+) of them are public/, fact('public users of gone'));
+      })),
+    );
+  }
+  return claims;
+}
+
+/** How many of the records that are gone the page names, and how many of the products that use them. */
+const [GONE_NAMED, USERS_NAMED] = [100, 100];
+
+/** The list of tasks, and each task. */
+async function tasks(moment: Moment, causes: Causes): Promise<Claim[]> {
+  const claims = await pageClaims(moment, causes, '/tasks', (page, rows, fact) => {
+    page.claim('tasks', rows.length, fact('tasks'));
+    for (const row of rows) row.clear();
+  });
+  return claims;
 }
 
 const grouped = (count: number): string => count.toLocaleString('en-US');

@@ -139,7 +139,10 @@ async function causesOf(moment: Moment): Promise<{ claims: Claim[]; causes: Caus
   return {
     claims,
     causes: new Map(
-      rows.map(({ id, count, passportsHeld: waiting, type }) => [`/attention/${id}`, { type, count, held: waiting }]),
+      rows.map(({ id, count, passportsHeld: waiting, type, source, code, field }) => [
+        `/attention/${id}`,
+        { type, of: `${source} ${code} ${field}`, count, held: waiting },
+      ]),
     ),
   };
 }
