@@ -10,6 +10,8 @@ import type { Effect } from '../world/reporting-operations.ts';
  */
 export const DELIVERY_NUMBER = 'i.id * 1000000 + i.revision';
 
+/** The number of a delivery, as `DELIVERY_NUMBER` has it. */
+export const deliveryNumber = ({ id, revision }: { id: number; revision: number }): number => id * 1_000_000 + revision;
 const itemIn = (deliveryNumber: number): number => Math.floor(deliveryNumber / 1_000_000);
 
 /** One delivery in a request. */

@@ -3,7 +3,7 @@ import { mayBeSettled } from '../../../src/domain/delivery/delivery.ts';
 import type { NamedDelivery } from '../../../src/domain/ports/deliveries.ts';
 import type { VirtualTime } from '../../support/time/virtual-time.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from '../check/check.ts';
-import type { Witness } from '../check/witness.ts';
+import { deliveryNumber, type Witness } from '../check/witness.ts';
 import type { Milestones } from '../script/milestones.ts';
 import type { ModelApi } from './model-api.ts';
 import type { ModelProcess } from './model-process.ts';
@@ -69,7 +69,9 @@ async function resolve(
     await process.replay({ selection, force: true, dryRun: false });
     return;
   }
-  const delivery = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === item.id);
+  // Another one may have begun since the person looked, and nobody has looked at the platform for that one.
+  const deliveries = await process.ledger.deliveriesNamed(item.key);
+  const delivery = deliveries.find((one) => deliveryNumber(one) === item.open?.number);
   if (delivery === undefined) return;
   const resolution: ManualResolution = hasArrived
     ? { said: 'delivered', remoteId: idFor(delivery, remote) }
