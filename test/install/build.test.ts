@@ -67,7 +67,7 @@ describe('the build', () => {
   });
 
   it('the build loads few files for a command that reads the ledger, and no file for work that it does not do', () => {
-    const loaded = new Set(['main.js', 'status.js', 'context.js', 'socket-place.js']);
+    const loaded = new Set(['main.js', 'status.js', 'context.js', 'wire.js']);
     for (const file of loaded) {
       for (const [, next = ''] of read(`dist/${file}`).matchAll(/^(?:import|export) .*"\.\/([\w-]+\.js)";$/gm))
         loaded.add(next);
