@@ -77,8 +77,8 @@ function runCells(page: PageFigures, row: Row, run: RunBook | undefined): void {
 const stuckOf = (fact: Fact): number =>
   sum(['blocked', 'rejected', 'parked', 'in_doubt'].map((state) => fact(`stuck ${state}`)));
 const DURATION = '\\d+ (?:s|min|h|days)(?: \\d+ min)?';
-/** How many values a cause has, and the status of a refusal in the words of the sandbox. */
-const NO_COUNT = /and \d+ other values?|answer with \d{3}\./;
+/** How many values a cause has, and the status of a refusal in the words of the sandbox and of the causes. */
+const NO_COUNT = /and \d+ other values?|answer with \d{3}\.|\(4\d\d(?: or 4\d\d)?\)|a second 409 means/;
 const productsOf = (fact: Fact): number => sum(PASSPORT_STATES.map((state) => fact(`passports ${state}`)));
 
 function overview(moment: Moment, causes: Causes) {
@@ -172,7 +172,7 @@ export async function readPages(moment: Moment, causes: Causes): Promise<Claim[]
         if (held !== null) figures.sentence(new RegExp(`${grouped(held)} passports? waits? for this`));
       }
     })),
-    ...(await oneCause(moment, causes)),
+    ...(await Promise.all([...causes.keys()].map((address) => oneCause(moment, causes, address)))).flat(),
     ...(await oneRun(moment, causes)),
     ...(await decisions(moment, causes)),
     ...(await tasks(moment, causes)),
@@ -217,16 +217,16 @@ export async function readPages(moment: Moment, causes: Causes): Promise<Claim[]
 
 const escaped = (text: string): string => text.replaceAll(/[^\w\s]/g, String.raw`\$&`);
 
-/** The page of a cause, of another one at each moment. */
-async function oneCause(moment: Moment, causes: Causes): Promise<Claim[]> {
-  const [path, cause] = [...causes][moment.answered % causes.size] ?? [];
-  if (path === undefined || cause === undefined) return [];
+/** The page of a cause. */
+async function oneCause(moment: Moment, causes: Causes, path: string): Promise<Claim[]> {
+  const cause = causes.get(path);
+  if (cause === undefined) return [];
   const { type, of, count, held } = cause;
   const values = type === 'part' ? 'part ' : `value ${of} `;
   return pageClaims(moment, causes, path, (page, rows, fact) => {
     // The cells are values of rows.
     for (const row of rows) row.clear();
-    page.sentence(/([\d,]+) (?:rows?|items?|runs?|records?) (?:of|is mapped|are mapped|again)\b/, count);
+    page.sentence(/([\d,]+) (?:rows?|items?|runs?|records?)(?: (?:of|is mapped|are mapped|again)\b| ?\.)/, count);
     page.sentence(/([\d,]+) passports? waits? for this/, held);
     page.sentence(/(?:there|it|for):? ([\d,]+) (?:items?|rows?)/, count);
     for (const [name, is] of Object.entries(moment.books.facts).filter(([name]) => name.startsWith(values))) {
