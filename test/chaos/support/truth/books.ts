@@ -121,7 +121,7 @@ export function openBooks(file: string) {
   const glances = GLANCES.map((sql) => db.prepare(sql).raw());
   const [runs, guarded] = [db.prepare<[], RunBook>(RUNS), db.prepare<[], string>(GUARDED).pluck()];
   return {
-    /** Other numbers after everything that counts for the pages. Reads in a hundredth of the time of all facts. */
+    /** Other numbers after everything that counts for the pages. Takes far less time than all facts. */
     glance: () => glances.map((statement) => statement.all()),
     /** Counts everything in one moment. */
     read: (): Books =>
