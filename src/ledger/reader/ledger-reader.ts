@@ -13,7 +13,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { readsBy } from '../reads.ts';
 
-const WITH_THREAD_MAX = 4;
+/** The questions of one page, which the thread answers together. */
+const WITH_THREAD_MAX = 16;
 /** More questions than people can ask: a longer queue means that a program asks without end. */
 const WAITING_MAX = 5000;
 const ANSWER_WITHIN_MS = 60_000;

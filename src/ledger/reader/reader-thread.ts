@@ -31,6 +31,9 @@ let askedAt = 0;
 interface Opened {
   /** Answers a question. All its data is of one moment. */
   ask(question: keyof Questions, args: unknown[]): unknown;
+  /** Answers all questions until `endMoment` with data of one moment. */
+  beginMoment(): void;
+  endMoment(): void;
   /** Reads for some milliseconds what lists need in memory; true while there is more to read. */
   warm(): boolean;
   /** How the file has changed since it was opened, as the end of a sentence; null if it has not changed. */
@@ -55,6 +58,12 @@ function open(passportRules: PassportRules): Opened {
   const views = createViews(reads, dashboard.totals);
   return {
     ask: (question, args) => answerOf(question in views ? views : dashboard.views, question, args, reads),
+    beginMoment() {
+      if (!db.inTransaction) db.exec('BEGIN');
+    },
+    endMoment() {
+      if (db.inTransaction) db.exec('COMMIT');
+    },
     warm: () => dashboard.warm(),
     change,
     close: () => void db.close(),
@@ -81,27 +90,35 @@ function lostFault(change: string): Error {
 function answer({ id, question, args, passportRules, ticks }: Question): Answer {
   askedAt = ticks;
   try {
-    return { id, ok: true, value: ledger(passportRules).ask(question, args) };
+    const asked = ledger(passportRules);
+    asked.beginMoment();
+    return { id, ok: true, value: asked.ask(question, args) };
   } catch (error) {
     return { id, ok: false, error: toSent(ledgerFaultOf(error) ?? error) };
   }
 }
 
-/** True while the thread continues to read for lists between two questions. */
-let isWarming = false;
+/** True until the thread has answered the questions that have come together, and while it reads for lists between two questions. */
+let isBusy = false;
 
-function warmLater(): void {
-  if (isWarming || !warms) return;
-  isWarming = true;
+/**
+ * Ends the moment after the questions that have come together, such as those of one page: SQLite then reads its pages once for
+ * all of them, and not again for each question while a sync writes.
+ */
+function restLater(): void {
+  if (isBusy) return;
+  isBusy = true;
   setImmediate(() => {
-    isWarming = false;
-    if (warm()) warmLater();
+    isBusy = false;
+    if (rest()) restLater();
   });
 }
 
-function warm(): boolean {
+/** True if there is more to read for lists. */
+function rest(): boolean {
   try {
-    return opened?.warm() === true;
+    opened?.endMoment();
+    return warms && opened?.warm() === true;
   } catch {
     // The next question meets the same error, and reports it.
     return false;
@@ -129,5 +146,5 @@ parentPort?.on('message', (message: Question | EndRequest) => {
     process.exit();
   }
   parentPort?.postMessage(answer(message));
-  warmLater();
+  restLater();
 });

@@ -142,7 +142,7 @@ describe('the reading thread', () => {
     const { reads: views } = read();
     const asked = await Promise.allSettled(Array.from({ length: 5100 }, () => views.run(1)));
     const refused = asked.filter((one) => one.status === 'rejected');
-    expect(refused).toHaveLength(96);
+    expect(refused).toHaveLength(84);
     for (const { reason } of refused) expect(reason).toMatchObject({ code: 'daemon.busy' });
   });
 

@@ -70,11 +70,14 @@ export function attentionRoutes(context: PageContext): Route[] {
     const { query, person } = request;
     const source = query.get('source') ?? '';
     const type = filterValue(query, 'type', CAUSE_TYPE_FILTER);
-    const causes = await reads.causes({ source: source === '' ? undefined : source, type });
+    const [causes, parts] = await Promise.all([
+      reads.causes({ source: source === '' ? undefined : source, type }),
+      reads.unansweredParts(),
+    ]);
     const view = {
       causes,
       sources: runtime.config.sources.map(({ id }) => id),
-      parts: await runtime.reads.unansweredParts(),
+      parts,
       filter: { source, type: type ?? '' },
       mayDecide: mayDo(person, 'operator'),
     };

@@ -51,21 +51,24 @@ export function itemsRoutes(context: PageContext): Route[] {
     const kind = params['kind'] ?? '';
     if (!isSubjectKind(kind)) throw notFound('There is no kind of item with this name.');
     const ofProduct = kind === 'product' || kind === 'passport';
-    // The three questions are asked at once, because each wait for the thread that reads the ledger is long while a sync runs.
-    const [item, why, actions] = await Promise.all([
+    // Questions are asked together, because each wait for the thread that reads the ledger is long while a sync runs.
+    const [item, told, actions, passport, product] = await Promise.all([
       reads.itemDetail(kind, key),
       ofProduct ? reads.why(key) : null,
       reads.actions({ limit: ACTIONS_MAX }),
+      ofProduct ? reads.passport(key) : null,
+      kind === 'passport' ? reads.item('product', key) : null,
     ]);
-    const records = why === null ? [] : recordsOf(why);
-    const quarantined = records.length === 0 ? [] : await reads.quarantinedRows(records);
+    const records = told === null ? [] : recordsOf(told);
+    const [why, quarantined] = await Promise.all([
+      told === null ? null : withoutDeadLinks(told),
+      records.length === 0 ? [] : reads.quarantinedRows(records),
+    ]);
     if (item === null) {
       if (why === null) throw notFound(`The ledger has no ${kindWord(kind)} with the key ${key}.`);
       const title = `${KINDS.product.one} ${key}`;
-      const body = rowsPage(await withoutDeadLinks(why), quarantined, sendingHold(runtime));
-      return { type: 'page', title, body, at: '/items' };
+      return { type: 'page', title, body: rowsPage(why, quarantined, sendingHold(runtime)), at: '/items' };
     }
-    const passport = ofProduct ? await runtime.reads.passport(item.key) : null;
     const forms =
       passport === null
         ? null
@@ -73,10 +76,7 @@ export function itemsRoutes(context: PageContext): Route[] {
             {
               product: item.key,
               naturalKey: item.naturalKey,
-              remoteId:
-                kind === 'product'
-                  ? item.remoteId
-                  : ((await runtime.reads.item('product', item.key))?.remoteId ?? null),
+              remoteId: kind === 'product' ? item.remoteId : (product?.remoteId ?? null),
               acknowledged: passport.acknowledged,
             },
             {
@@ -88,7 +88,7 @@ export function itemsRoutes(context: PageContext): Route[] {
     const body = itemPage({
       item,
       passport,
-      why: why === null ? null : await withoutDeadLinks(why),
+      why,
       quarantined,
       hold: sendingHold(runtime),
       actions: actionsAbout(item, actions.rows),

@@ -24,25 +24,18 @@ export function overviewRoutes(context: PageContext): Route[] {
 }
 
 async function overviewOf(context: PageContext, person: Person): Promise<OverviewView> {
-  const { runtime, health, clock, version, startedAt, reads, log } = context;
+  const { runtime, health, clock, version, startedAt } = context;
   const { activity } = context;
   const authorization = runtime.api.authorization();
   const lost = runtime.ledgerLost();
   const reload = context.care.lastReload();
-  // A lost ledger cannot be read any more, but the page still has to show that it is lost.
-  const causesRead =
-    lost !== null
-      ? null
-      : reads.causes({}).catch((error: unknown) => {
-          log.error({ err: error }, 'The causes of what is stuck could not be read.');
-          return null;
-        });
-  const [trouble, report, standing, pausedQueues, causes, left] = await Promise.all([
+  const [trouble, report, standing, pausedQueues, ofLedger, left] = await Promise.all([
     lost === null ? runtime.engine.status().then((status) => status.trouble) : null,
     health.check(),
     context.standing(),
     context.pausedQueues(),
-    causesRead,
+    // A lost ledger cannot be read any more, but the page still has to show that it is lost.
+    lost === null ? readLedger(context) : NOT_READ,
     lost === null ? context.left() : null,
   ]);
   const troubles: Troubles = {
@@ -55,6 +48,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
   };
   return {
     ...troubles,
+    ...ofLedger,
     down: downNow(context, report, troubles),
     health: report,
     standing,
@@ -63,13 +57,6 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     pausedQueues,
     refusal: authorization.open ? null : authorization.reason.message,
     refusedScopes: Array.from(runtime.api.refusedScopes(), ([scope, { message }]) => ({ scope, message })),
-    passportBlocker: lost === null ? ((await runtime.reads.passportBlockers())[0] ?? null) : null,
-    unproven: lost === null ? await runtime.reads.unproven() : [],
-    unmapped: lost === null ? await unmappedOf(context) : [],
-    causes: causes?.slice(0, CAUSES_SHOWN) ?? null,
-    inQuarantine: causes === null ? null : quarantinedOf(causes),
-    stuck: lost === null ? await runtime.reads.stuck(STUCK_SHOWN) : [],
-    causeCount: causes?.length ?? 0,
     rate: {
       now: activity.requestsPerSecond(),
       allowed: runtime.api.learntRate(),
@@ -84,9 +71,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
             queue: report.queue,
             pausedQueues,
           }),
-    ...(await platformOf(context, lost === null)),
     passportsWanted: runtime.config.passports !== null,
-    productsInQuarantine: lost === null ? await runtime.reads.productsInQuarantine() : 0,
     operates: person.role === 'operator',
     baseUrl: runtime.config.target.baseUrl,
     version,
@@ -95,15 +80,58 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
   };
 }
 
-/** How the platform has answered, as far as the ledger can be read. */
-async function platformOf(
-  { activity, reads, clock }: PageContext,
-  isReadable: boolean,
-): Promise<Pick<OverviewView, 'refused' | 'latency'>> {
-  if (!isReadable) return { refused: null, latency: null };
+/** The members of the page that only the ledger knows. */
+type OfLedger = Pick<
+  OverviewView,
+  | 'passportBlocker'
+  | 'unproven'
+  | 'unmapped'
+  | 'causes'
+  | 'causeCount'
+  | 'inQuarantine'
+  | 'stuck'
+  | 'productsInQuarantine'
+  | 'refused'
+  | 'latency'
+>;
+
+const NOT_READ: OfLedger = {
+  passportBlocker: null,
+  unproven: [],
+  unmapped: [],
+  causes: null,
+  causeCount: 0,
+  inQuarantine: null,
+  stuck: [],
+  productsInQuarantine: 0,
+  refused: null,
+  latency: null,
+};
+
+/** Asks all questions together, because each wait for the thread that reads the ledger is long while a sync runs. */
+async function readLedger({ runtime, reads, activity, clock, log }: PageContext): Promise<OfLedger> {
   const now = clock.now();
-  const { hours } = await reads.activity({ from: now - SHOWN_DAYS.hours * DAY_MS, to: now });
+  const [blockers, unproven, unmapped, causes, stuck, productsInQuarantine, { hours }] = await Promise.all([
+    reads.passportBlockers(),
+    reads.unproven(),
+    reads.unmappedSources(),
+    reads.causes({}).catch((error: unknown) => {
+      log.error({ err: error }, 'The causes of what is stuck could not be read.');
+      return null;
+    }),
+    reads.stuck(STUCK_SHOWN),
+    reads.productsInQuarantine(),
+    reads.activity({ from: now - SHOWN_DAYS.hours * DAY_MS, to: now }),
+  ]);
   return {
+    passportBlocker: blockers[0] ?? null,
+    unproven,
+    unmapped: runtime.config.sources.flatMap(({ id }) => (unmapped.includes(id) ? [id] : [])),
+    causes: causes?.slice(0, CAUSES_SHOWN) ?? null,
+    causeCount: causes?.length ?? 0,
+    inQuarantine: causes === null ? null : quarantinedOf(causes),
+    stuck,
+    productsInQuarantine,
     refused: lastDay(hours, now).reduce((sum, { refused }) => sum + refused, 0),
     latency: compareLatency(activity.latencies(), hours, now),
   };
@@ -159,11 +187,6 @@ function quarantinedOf(causes: readonly Cause[]): Map<string, number> {
     if (type === 'quarantine' && source !== null) counts.set(source, (counts.get(source) ?? 0) + count);
   }
   return counts;
-}
-
-async function unmappedOf({ runtime }: PageContext): Promise<string[]> {
-  const unmapped = await runtime.reads.unmappedSources();
-  return runtime.config.sources.flatMap(({ id }) => (unmapped.includes(id) ? [id] : []));
 }
 
 function pausesOf({ runtime, care }: PageContext): Map<string, number> {
