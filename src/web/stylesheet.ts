@@ -105,15 +105,15 @@ body.lost main > :not(#lost) { opacity: .65; }
 .skip:focus { left: 0; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
-.top { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; padding: .5rem 1.25rem; background: var(--card); border-bottom: 1px solid var(--line); }
+.top { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1rem; padding: .5rem 1.25rem; background: var(--card); border-bottom: 1px solid var(--line); }
 .brand { font-weight: 700; font-size: 1.1rem; color: var(--text); text-decoration: none; padding: .35rem 0; }
 .top nav { min-width: 0; }
 .top nav ul { display: flex; flex-wrap: wrap; gap: 0 .25rem; margin: 0; padding: 0; list-style: none; }
-.top nav a { display: block; padding: .4rem .6rem; color: var(--text); text-decoration: none; border-radius: 6px; white-space: nowrap; }
+.top nav a { display: block; padding: .4rem .5rem; color: var(--text); text-decoration: none; border-radius: 6px; white-space: nowrap; }
 .top nav a:hover { background: var(--idle-ground); }
 .top nav a[aria-current] { background: var(--idle-ground); font-weight: 600; box-shadow: inset 0 -2px 0 var(--accent); }
 .who { margin-left: auto; display: flex; align-items: center; gap: .9rem; }
-.who form, .find { margin: 0; } .find { margin-left: auto; } .find input { width: 12rem; } .find + .who { margin-left: 0; }
+.who form, .find { margin: 0; } .find { flex: 1 1 7rem; max-width: 12rem; margin-left: auto; } .find input { width: 100%; } .find + .who { margin-left: 0; }
 
 main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
 .head { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.5rem; margin-bottom: 1.1rem; }
@@ -199,7 +199,7 @@ table.rows td { min-width: 4.5rem; max-width: 22rem; overflow-wrap: anywhere; } 
 table.rows tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, ul.plain { margin: 0; padding-left: 1rem; } tr.issues ul { max-width: min(60rem, 68vw); }
 
 @media (max-width: 40rem) {
-  .top { padding: .4rem .9rem; } .find input { width: 9rem; }
+  .top { padding: .4rem .9rem; } .find { max-width: 9rem; }
   /* Shades at the sides of the navigation show that it goes on there. */
   .top nav {
     order: 3; width: 100%; overflow-x: auto;
