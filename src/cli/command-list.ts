@@ -31,6 +31,10 @@ export const COMMANDS: readonly ListedCommand[] = [
     summary: 'show records beside the items that they map to, and what is wrong with them',
   },
   {
+    term: 'plan [options] [source...]',
+    summary: 'what a sync would do, item by item; sends nothing and stores nothing',
+  },
+  {
     term: 'sync [options] [source...]',
     summary: 'pull, map, push and publish until no automatic work is left',
   },

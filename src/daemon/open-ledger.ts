@@ -29,6 +29,7 @@ interface OpenLedgerOptions extends Required<Pick<SqliteLedgerOptions, 'command'
   mappers: Mappers;
   /** True to read the ledger in a separate thread, so that no answer takes time of the thread that syncs. */
   readsApart: boolean;
+  openLog?: NonNullable<SqliteLedgerOptions['openLog']>;
 }
 
 /**
@@ -54,6 +55,7 @@ export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedg
     encode: target.encode.bind(target),
     encodeImport: target.encodeImport.bind(target),
     report,
+    ...(options.openLog === undefined ? {} : { openLog: options.openLog }),
   });
   const readBy = { file: config.ledger, ledgerId: opened.id, forms, passportRules: () => rules, clock };
   const reader = options.readsApart ? createLedgerReader(readBy) : null;

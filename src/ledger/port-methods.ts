@@ -20,6 +20,7 @@ import {
   someDueDelivery,
 } from './deliveries/due.ts';
 import { importGain, importProofs, isOpenDelivery, lostImports, storeImportProof } from './deliveries/imports.ts';
+import { intendedWrites, publicProductsOf } from './deliveries/intended.ts';
 import { lookUpRefusedCreates } from './deliveries/recheck.ts';
 import { forceUnconfirmed, replay, replayCandidates, replayForm } from './deliveries/replay.ts';
 import { deadLetter, settle } from './deliveries/settle.ts';
@@ -67,6 +68,8 @@ export const READS = {
   pendingRecords,
   countSending,
   hasSuspended,
+  intendedWrites,
+  publicProductsOf,
   denialsOf,
   countSuspended,
   importProofs,

@@ -24,13 +24,24 @@ export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   log: Logger;
   /** Called when a run has ended. */
   onEnd: () => void;
+  /** False if the source is not told what was read, so that it archives and deletes nothing. */
+  acknowledges?: boolean;
 }
 
 /** How often a run checks whether the earlier run of its source waits for the ledger. */
 const REST_LOOK_MS = 200;
 
 /** The runs of this process. */
-export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ...options }: PullsOptions) {
+export function createPulls({
+  config,
+  beforeRun,
+  mapperOf,
+  clock,
+  log,
+  onEnd,
+  acknowledges = true,
+  ...options
+}: PullsOptions) {
   const pulling = new Map<string, AbortController>();
   /** The pulls that wait or are under way. */
   const asked = new Set<{ source: string }>();
@@ -81,7 +92,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
   ): Promise<PullResult> {
     const { id, omit, guard, onMissing, snapshotEveryMs } = source;
     const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
-    const opening = { config, mapperOf, log, ledger: options.ledger, wait };
+    const opening = { config, mapperOf, log, ledger: options.ledger, wait, acknowledges };
     const { mapper, records } = await openToPull({ source, ...cause }, opening, abort);
     try {
       const request = { source: id, ...cause, reader: records, mapper, omit, guard, snapshotEveryMs };
@@ -217,6 +228,7 @@ interface Opening extends Pick<PullOptions, 'wait'> {
   config: RuntimeConfig;
   mapperOf: (source: string) => Promise<Mapper>;
   log: Logger;
+  acknowledges: boolean;
 }
 
 /**
@@ -226,14 +238,15 @@ interface Opening extends Pick<PullOptions, 'wait'> {
  */
 async function openToPull(
   { source, ...cause }: { source: ConfiguredSource } & RunCause,
-  { config, mapperOf, log, ledger, wait }: Opening,
+  { config, mapperOf, log, ledger, wait, acknowledges }: Opening,
   abort: AbortSignal,
 ): Promise<{ mapper: Mapper; records: SourceReader }> {
   try {
     const mapper = await mapperOf(source.id);
     const lookups = new Map([[source.id, mapper.lookups ?? []]]);
     await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
-    return { mapper, records: await openSource(source, config, log) };
+    const records = await openSource(source, config, log);
+    return { mapper, records: acknowledges ? records : { ...records, acknowledge: () => Promise.resolve() } };
   } catch (error) {
     await noteFailedRun({ source: source.id, ...cause }, error, { ledger, wait }, abort);
     throw error;

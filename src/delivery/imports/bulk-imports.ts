@@ -29,7 +29,7 @@ import type { ImportLedger } from '../../domain/ports/ledger/delivery-ledger.ts'
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { bestSize, createImportSize } from './import-size.ts';
+import { createImportSize, fewestRequests } from './import-size.ts';
 import { createImportTrial, type ImportTrial } from './import-trial.ts';
 
 interface BulkImportsOptions {
@@ -84,7 +84,7 @@ export function createBulkImports(options: BulkImportsOptions) {
     lookAt[use] = clock.ticks() + LOOK_AGAIN_MS;
     const pageSize = profile.list.pageSize ?? USUAL_PAGE;
     const gain = await ledger.importGain({ use, dueMax: DUE_MAX });
-    return bestSize(gain, { proof, sizeMax: size.now(), pageSize, now: clock.now() });
+    return fewestRequests(gain, { proof, sizeMax: size.now(), pageSize, now: clock.now() }).size;
   }
 
   async function prepareCreates(waiting: number): Promise<void> {

@@ -76,22 +76,22 @@ interface ImportGain {
 
 /**
  * The size of imports that needs the fewest requests, with the lists that have to be read for the proofs on the way to
- * that size. Without a proof the first import has one product. Returns 0 if single requests need the fewest.
+ * that size. Without a proof the first import has one product. The size is 0 if single requests need the fewest.
  */
-export function bestSize(
+export function fewestRequests(
   { due, listed }: ImportGain,
   { proof, sizeMax, pageSize, now }: { proof: ImportProof; sizeMax: number; pageSize: number; now: number },
-): number {
+): { size: number; requests: number } {
   const pages = Math.ceil((listed + due) / pageSize);
   // The products that answers do not name are looked up in a list.
   const afterwards = proof.state === 'proven' && proof.answersIds ? 0 : pages;
-  let best = { size: 0, cost: due };
-  if (isPutOff(proof, now)) return 0;
+  let best = { size: 0, requests: due };
+  if (isPutOff(proof, now)) return best;
   let lists = 0;
   let size = Math.min(provenSize(proof), sizeMax);
   const consider = (): void => {
-    const cost = Math.ceil(due / size) + lists + afterwards;
-    if (cost < best.cost) best = { size, cost };
+    const requests = Math.ceil(due / size) + lists + afterwards;
+    if (requests < best.requests) best = { size, requests };
   };
   if (size > 1) consider();
   while (size < Math.min(sizeMax, due)) {
@@ -99,5 +99,5 @@ export function bestSize(
     lists += pages;
     consider();
   }
-  return best.size;
+  return best;
 }

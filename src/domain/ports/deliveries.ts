@@ -4,7 +4,7 @@ import type { SettleState } from '../delivery/delivery.ts';
 import type { UnprovenCause } from '../delivery/evidence.ts';
 import type { Operation } from '../delivery/operation.ts';
 import type { Reason, ReasonCode } from '../delivery/stored-reason.ts';
-import type { SubjectKind } from '../item.ts';
+import type { ItemRef, SubjectKind } from '../item.ts';
 import type { NaturalKey } from '../natural-key.ts';
 import type { ContactEntry } from './ledger/contact-ledger.ts';
 import type { EncodedImport, EncodedWrite, Write } from './target.ts';
@@ -124,6 +124,22 @@ export type Encode = (write: Write) => EncodedWrite;
 
 /** Encodes the whole payloads of an import's members, as many of them as fit. Pure. */
 export type EncodeImport = (members: readonly JsonObject[]) => EncodedImport;
+
+/** What a delivery asks for, beside what the platform has acknowledged. */
+export interface IntendedWrite {
+  desired: JsonObject;
+  /** Null if the platform has acknowledged nothing yet. */
+  before: JsonObject | null;
+  refs: readonly ItemRef[];
+}
+
+/** A product whose passport is public. */
+export interface PublicProduct {
+  id: number;
+  key: string;
+  naturalKey: string | null;
+  source: string;
+}
 
 // Unconfirmed deliveries, which may have arrived, and the manual resolution of deliveries that are stuck.
 

@@ -338,6 +338,12 @@ export interface LogSync {
 
 const toDisk = promisify(fdatasync);
 
+/** The log of a ledger that nobody needs after this process, so that its commits need not be on the disk. */
+export function createNoLogSync(db: Sqlite): LogSync {
+  leaveSyncToCaller(db);
+  return { sync: () => Promise.resolve(), close: () => undefined };
+}
+
 /**
  * Does the fsync of each commit in place of SQLite, so that the process can work while the disk is busy. SQLite still
  * syncs the log before it copies pages into the database, and the database before it starts a new log. So a power cut

@@ -133,6 +133,16 @@ export function copyInto(db: Sqlite, file: string): void {
   db.prepare('VACUUM INTO ?').run(file);
 }
 
+/**
+ * Copies the pages of a database as they are at one moment into a new file. Faster than `copyInto`, but the copy has the free
+ * pages too, and this thread does nothing else meanwhile.
+ */
+export async function copyPages(db: Sqlite, file: string): Promise<void> {
+  closeSync(openSync(file, 'wx', 0o600));
+  // All pages in one step: between two steps, a commit of another process would make SQLite begin again.
+  await db.backup(file, { progress: () => Number.MAX_SAFE_INTEGER });
+}
+
 /** The first damage of the pages; null if they are sound. */
 export function damageOf(db: Sqlite): string | null {
   const found = db.pragma('quick_check(1)', { simple: true });

@@ -7,8 +7,10 @@ import type {
   DeliveryName,
   Denials,
   DueDelivery,
+  IntendedWrite,
   LeftAway,
   NewClaim,
+  PublicProduct,
   RequestSettlement,
   Settled,
   SuspendedWork,
@@ -55,6 +57,10 @@ export interface DeliveryLedger {
   hasSuspended(of: WorkOf): Promise<boolean>;
   /** Those of these deliveries that could be claimed now: they are due, and no other process or claim has taken them. */
   dueAmong(deliveryIds: readonly number[]): Promise<ReadonlySet<number>>;
+  /** What these deliveries ask for, by their ids. */
+  intendedWrites(deliveryIds: readonly number[]): Promise<ReadonlyMap<number, IntendedWrite>>;
+  /** The products whose public passports show one of these items. */
+  publicProductsOf(itemIds: readonly number[]): Promise<PublicProduct[]>;
   /** How the API has refused the scopes of these deliveries before, by their ids. */
   denialsOf(deliveryIds: readonly number[]): Promise<ReadonlyMap<number, Denials>>;
   /** How many deliveries are suspended. */

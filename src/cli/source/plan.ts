@@ -1,0 +1,212 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { PlanSummary } from '../../daemon/plan/plan.ts';
+import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
+import { type FieldChange, PLANNED_ACTIONS, PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
+import { kindWord, stateWord } from '../../domain/words/states.ts';
+import { SUBJECT_KINDS } from '../../domain/item.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
+import { assertSources } from '../../operations/named.ts';
+import { wholeNumber } from '../arguments.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { writeWholeFile } from '../files.ts';
+import type { Output } from '../text/output.ts';
+import { createReadProgress } from '../text/progress.ts';
+import { printable, shorten } from '../text/style.ts';
+import { countKind, formatValue } from '../text/words.ts';
+import { runLines } from './sync.ts';
+
+interface PlanFlags {
+  out?: string;
+  limit: number;
+  stored?: boolean;
+  exitCode?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync plan                            what the next sync would do
+  $ dpp-sync plan erp --out tonight.jsonl    all of it in a file, one JSON object on each line
+  $ dpp-sync plan -c new.yaml --stored       what another config would change in the rows that are stored
+  $ dpp-sync plan --exit-code --quiet        for scripts: 0 if there is nothing to do, 4 if there is
+
+Nothing is sent, stored, archived or deleted, and the platform is not asked: the sync is rehearsed on a copy of the
+ledger, which is removed. What only the platform knows is said: before its lists were read, a product is "create or
+adopt", and whether a rule of the platform holds a passport back is not known.`;
+
+export function addPlanCommand(program: Command, run: RunAction): void {
+  program
+    .command('plan')
+    .argument('[source...]', 'ids of sources; without any id, all sources')
+    .option('--out <file>', 'write every planned item to this file, one JSON object on each line')
+    .option('--limit <n>', 'how many items of each action are shown', wholeNumber(0, 10_000), 5)
+    .option('--stored', 'read no source: what this config would change in the rows that are stored')
+    .option('--exit-code', 'exit with 4 if there is something to do')
+    .addHelpText('after', EXAMPLES)
+    .action((sources: string[], flags: PlanFlags) => run((context) => planSync(sources, flags, context)));
+}
+
+async function planSync(sources: readonly string[], flags: PlanFlags, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig('sources');
+  assertSources(config, sources);
+  const made =
+    flags.out === undefined
+      ? await rehearse(sources, flags, { config, context, file: null })
+      : (await writeWholeFile(flags.out, 0o600, (file) => rehearse(sources, flags, { config, context, file }))).written;
+  if (!output.json) output.print(...planLines(made, config, flags, output));
+  for (const { source, error } of made.summary.failed) output.error(`error: ${source} could not be read: ${error}`);
+  return exitCodeOf(made.summary, flags);
+}
+
+/** A plan, with the first items of each action. */
+interface Made {
+  summary: PlanSummary;
+  shown: PlannedItem[];
+}
+
+async function rehearse(
+  sources: readonly string[],
+  { limit, stored = false }: PlanFlags,
+  { config, context, file }: { config: RuntimeConfig; context: CommandContext; file: FileHandle | null },
+): Promise<Made> {
+  const { output, secrets, clock } = context;
+  const { plan } = await import('../../daemon/plan/plan.ts');
+  const shown: PlannedItem[] = [];
+  const counts = new Map<string, number>();
+  const progress = createReadProgress('read', output);
+
+  async function write(...lines: readonly object[]): Promise<void> {
+    await file?.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    if (output.json) for (const line of lines) await output.jsonLine(line);
+  }
+
+  async function onItems(items: readonly PlannedItem[]): Promise<void> {
+    for (const item of items) {
+      const count = (counts.get(item.action) ?? 0) + 1;
+      counts.set(item.action, count);
+      if (count <= limit) shown.push(item);
+    }
+    await write(...items.map((item) => ({ type: 'item', ...item })));
+  }
+
+  const of = { of: stored ? ('config' as const) : ('sync' as const), config, sources };
+  await write({ type: 'plan', version: 1, of: of.of, madeAt: new Date(clock.now()).toISOString(), ...targetOf(config) });
+  try {
+    const tools = { secrets, clock, log: await context.log(), version: context.package.version, onItems };
+    const onRead = (_: string, rows: number, place: { done: number; total: number } | null) => progress.show(rows, place);
+    const summary = await plan(of, { ...tools, onRead }, context.interruption());
+    await write({ type: 'summary', ok: exitCodeOf(summary, {}) === 0, ...summaryDocument(summary) });
+    return { summary, shown };
+  } finally {
+    progress.stop();
+  }
+}
+
+const targetOf = ({ target, sources }: RuntimeConfig) => ({
+  target: target.baseUrl,
+  sources: sources.map(({ id }) => id),
+});
+
+function summaryDocument({ counts, runs, failed, standing, requests, lists }: PlanSummary): object {
+  const { guarded, missing, quarantined } = standing;
+  return { counts, runs, failed, guarded, missing, quarantined, requests, lists };
+}
+
+function exitCodeOf(summary: PlanSummary, { exitCode = false }: Pick<PlanFlags, 'exitCode'>): number {
+  if (summary.failed.length > 0) return 3;
+  return exitCode && writesOf(summary) > 0 ? 4 : 0;
+}
+
+function countOf({ counts }: PlanSummary, action: PlannedItem['action']): number {
+  return Object.values(counts[action] ?? {}).reduce((sum, count) => sum + count, 0);
+}
+
+function writesOf(summary: PlanSummary): number {
+  return PLANNED_WRITES.reduce((sum, action) => sum + countOf(summary, action), 0);
+}
+
+const TITLES: Record<PlannedItem['action'], string> = {
+  create: 'create',
+  create_or_adopt: 'create or adopt',
+  update: 'change',
+  prepare: 'prepare',
+  publish: 'publish',
+  unpublish: 'withdraw',
+  differs: 'public passports that would show other data',
+  blocked: 'not sent',
+};
+const MARKS: Record<PlannedItem['action'], string> = {
+  create: '+',
+  create_or_adopt: '+',
+  update: '~',
+  prepare: '+',
+  publish: '+',
+  unpublish: '-',
+  differs: '~',
+  blocked: '!',
+};
+const COLOURS = { '+': 'green', '~': 'yellow', '-': 'red', '!': 'red' } as const;
+
+function planLines(
+  { summary, shown }: Made,
+  config: RuntimeConfig,
+  { limit, out }: PlanFlags,
+  output: Output,
+): string[] {
+  const { paint } = output;
+  const lines = runLines(summary, output);
+  const present = PLANNED_ACTIONS.filter((action) => countOf(summary, action) > 0);
+  for (const action of present) {
+    const ofKind = summary.counts[action] ?? {};
+    const counts = SUBJECT_KINDS.flatMap((kind) => {
+      const count = ofKind[kind];
+      return count === undefined ? [] : [countKind(count, kind)];
+    });
+    lines.push('', `${paint('bold', TITLES[action])}  ${counts.join(', ')}`);
+    for (const item of shown.filter((one) => one.action === action)) lines.push(...itemLines(item, output));
+    const more = countOf(summary, action) - limit;
+    if (more > 0) lines.push(`  … and ${formatCount(more)} more`);
+  }
+  const guards = summary.standing.guarded.map(
+    ({ source, stream }) => `${paint('yellow', 'held:')} The guard would hold ${source}/${stream}. \`dpp-sync status\` says more once a sync has read it.`,
+  );
+  return [...lines, '', ...guards, ...closing(summary, config, { out, present: present.length, paint })];
+}
+
+function closing(
+  summary: PlanSummary,
+  config: RuntimeConfig,
+  { out, present, paint }: { out: string | undefined; present: number; paint: Output['paint'] },
+): string[] {
+  const writes = writesOf(summary);
+  if (writes === 0) return [paint('green', 'A sync would send nothing.')];
+  const lists = summary.lists.map((kind) => `${kind}s`).join(' and ');
+  const first = lists === '' ? '' : ` It first reads the platform's list of ${lists}, which decides what is created.`;
+  const { maxRate } = config.target;
+  const seconds = maxRate === null ? '' : ` At \`target.maxRate\` that takes at least ${formatCount(Math.ceil(summary.requests / maxRate))} s.`;
+  return [
+    `A sync would send about ${counted(summary.requests, 'request')}.${first}${seconds}`,
+    ...(out === undefined && present > 0 ? ['To see every item, add --out FILE or --json.'] : [`Every item is in ${out}.`]),
+  ];
+}
+
+const VALUE_MAX = 60;
+
+function itemLines({ action, kind, key, naturalKey, fields, refs = [], state, reason }: PlannedItem, output: Output): string[] {
+  const { paint } = output;
+  const mark = MARKS[action];
+  const name = `${kindWord(kind)} ${printable(naturalKey ?? key)}`;
+  const parts = refs.map(({ role, key: to }) => `${role} ${printable(to)}`).join(', ');
+  const why = action === 'blocked' ? `  ${stateWord(state ?? '')}${reason == null ? '' : `: ${printable(reason.message)}`}` : '';
+  return [
+    `  ${paint(COLOURS[mark as keyof typeof COLOURS], mark)} ${name}${parts === '' ? '' : paint('dim', `  ${parts}`)}${why}`,
+    ...Object.entries(fields).map(([field, change]) => `      ${printable(field)}: ${changeText(change)}`),
+  ];
+}
+
+function changeText(change: FieldChange): string {
+  const shownValue = (value: FieldChange['old']): string =>
+    value === undefined ? '(none)' : shorten(printable(formatValue(value, VALUE_MAX)), VALUE_MAX);
+  return change.old === undefined ? shownValue(change.new) : `${shownValue(change.old)} → ${shownValue(change.new)}`;
+}

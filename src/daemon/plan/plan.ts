@@ -1,0 +1,177 @@
+// Says what a sync would do. The sync is rehearsed on a private copy of the ledger: the same pulls, mappings and statements of the
+// ledger run as in a sync, and every write counts as accepted, so that what follows from it is planned too. The platform is not
+// asked, no source is told that it was read, and the copy is removed.
+
+import { fewestRequests } from '../../delivery/imports/import-size.ts';
+import { createRecheck } from '../../delivery/recheck.ts';
+import { IMPORT_USES } from '../../domain/delivery/import-proof.ts';
+import { OPERATIONS } from '../../domain/delivery/operation.ts';
+import { SUBJECT_KINDS } from '../../domain/item.ts';
+import { type PlannedAction, type PlannedItem } from '../../domain/plan.ts';
+import type { SuspendedWork } from '../../domain/ports/deliveries.ts';
+import type { ItemState, LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { messageAndCureOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import type { SecretStore } from '../../lib/logging/secrets.ts';
+import { standingAsked } from '../../observe/standing.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+import { inOrder } from '../sync.ts';
+import { createAcceptance } from './acceptance.ts';
+import { openRehearsal, type Rehearsal } from './rehearsal.ts';
+
+export interface PlanRequest {
+  config: RuntimeConfig;
+  /** The ids of the sources; all of them if empty. */
+  sources: readonly string[];
+  /**
+   * `sync`: what the next sync would do. `config`: what this config would change in the stored rows, compared with what they are
+   * now. Then no source is read.
+   */
+  of: 'sync' | 'config';
+}
+
+export interface PlanTools {
+  secrets: SecretStore;
+  clock: Clock;
+  log: Logger;
+  version: string;
+  /** Called with the rows of a stream that were read so far. */
+  onRead: (stream: string, rows: number, place: { done: number; total: number } | null) => void;
+  /** Gets the planned items, some hundred at once. The plan continues when the promise is fulfilled. */
+  onItems: (items: readonly PlannedItem[]) => Promise<void>;
+}
+
+export interface PlanSummary {
+  /** How many items have which action, by kind. */
+  counts: Partial<Record<PlannedAction, Partial<Record<PlannedItem['kind'], number>>>>;
+  runs: StreamAccount[];
+  /** The sources that could not be read, with the reason. What they would change is not in the plan. */
+  failed: readonly { source: string; error: string }[];
+  /** The ledger as it would be. */
+  standing: Pick<LedgerStanding, 'guarded' | 'missing' | 'quarantined'>;
+  /** About how many requests the sync would send, besides the lists that it reads first. */
+  requests: number;
+  /** The lists that a sync reads before it creates items of these kinds. Their length is not known. */
+  lists: readonly ListableKind[];
+}
+
+/** The states in which a delivery is not sent by a sync. */
+const STUCK: readonly ItemState[] = ['waiting', 'in_doubt', 'blocked', 'rejected', 'parked'];
+const PAGE = 500;
+/** Unconfirmed writes stay as they are: only the platform knows what became of them. */
+const UNCONFIRMED: SuspendedWork = {
+  operations: [],
+  unconfirmed: { operations: OPERATIONS, kinds: SUBJECT_KINDS, reasons: [], answered: true },
+};
+/** The size of a page of a list where the profile leaves it to the API. */
+const USUAL_PAGE = 100;
+
+/**
+ * Plans a sync, or the effect of another config.
+ *
+ * @throws Fault of the ledger or the config. A source that cannot be read is in `failed`
+ */
+export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortSignal): Promise<PlanSummary> {
+  const { config } = request;
+  const sources = request.sources.length === 0 ? config.sources.map(({ id }) => id) : [...request.sources];
+  const rehearsal = await openRehearsal(config, tools);
+  try {
+    const counts: PlanSummary['counts'] = {};
+    const report = async (items: readonly PlannedItem[]): Promise<void> => {
+      for (const { action, kind } of items) {
+        const ofAction = (counts[action] ??= {});
+        ofAction[kind] = (ofAction[kind] ?? 0) + 1;
+      }
+      if (items.length > 0) await tools.onItems(items);
+    };
+    const acceptance = createAcceptance(rehearsal, { suspended: UNCONFIRMED, page: PAGE });
+    if (request.of === 'config') {
+      // What is due anyway is no effect of the config.
+      await acceptance.acceptAll(async () => undefined, abort);
+      await rehearsal.mapAgain(sources, abort);
+    }
+    const read =
+      request.of === 'sync' ? await pullAll(rehearsal, inOrder(config, sources), abort) : { runs: [], failed: [] };
+    await rehearsal.mapped(abort);
+    const imported = await importRequests(rehearsal, config);
+    const sent = await acceptance.acceptAll(report, abort);
+    await reportStuck(rehearsal, sources, report);
+    const standing = await rehearsal.reads.standing(standingAsked(config, sources));
+    return {
+      counts,
+      ...read,
+      standing,
+      requests: sent.alone + imported,
+      lists: [...sent.lists],
+    };
+  } finally {
+    await rehearsal.close();
+  }
+}
+
+async function pullAll(
+  { pull, reads }: Rehearsal,
+  sources: readonly string[],
+  abort: AbortSignal,
+): Promise<Pick<PlanSummary, 'runs' | 'failed'>> {
+  const runs: StreamAccount[] = [];
+  const failed: PlanSummary['failed'][number][] = [];
+  for (const source of sources) {
+    if (abort.aborted) break;
+    try {
+      const { runId } = await pull(source, abort);
+      runs.push(...((await reads.run(runId))?.streams ?? []));
+    } catch (error) {
+      failed.push({ source, error: messageAndCureOf(error) });
+    }
+  }
+  return { runs, failed };
+}
+
+/** About how many requests the new and the changed products need, as a sync would send them. */
+async function importRequests({ ledger, clock }: Rehearsal, { profile }: RuntimeConfig): Promise<number> {
+  const proofs = await ledger.importProofs();
+  let requests = 0;
+  for (const use of IMPORT_USES) {
+    const gain = await ledger.importGain({ use, dueMax: Number.MAX_SAFE_INTEGER });
+    const pageSize = profile.list.pageSize ?? USUAL_PAGE;
+    const sizeMax = use === 'creates' && profile.imports.creates === 'off' ? 1 : profile.imports.membersMax;
+    requests += fewestRequests(gain, { proof: proofs[use], sizeMax, pageSize, now: clock.now() }).requests;
+  }
+  return requests;
+}
+
+/** Reports the items that a sync would leave as they are, with the reason. */
+async function reportStuck(
+  { reads }: Rehearsal,
+  sources: readonly string[],
+  report: (items: readonly PlannedItem[]) => Promise<void>,
+): Promise<void> {
+  for (const state of STUCK) {
+    let afterId: number | null = 0;
+    while (afterId !== null) {
+      const { items, lastId }: Awaited<ReturnType<typeof reads.itemsAfter>> = await reads.itemsAfter({
+        state,
+        afterId,
+        limit: PAGE,
+      });
+      await report(
+        items
+          .filter(({ source }) => source === null || sources.includes(source))
+          .map(({ kind, key, naturalKey, source, reason }) => ({
+            action: 'blocked',
+            kind,
+            key,
+            naturalKey,
+            source,
+            fields: {},
+            state,
+            reason,
+          })),
+      );
+      afterId = items.length < PAGE ? null : lastId;
+    }
+  }
+}

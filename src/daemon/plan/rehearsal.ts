@@ -1,0 +1,142 @@
+import type { Ledger } from '../../domain/ports/ledger/ledger.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
+import type { ProgressEvent } from '../../domain/ports/progress.ts';
+import type { Pacing } from '../../domain/ports/target.ts';
+import { copyLedger } from '../../ledger/backup/private-copy.ts';
+import { createNoLogSync } from '../../ledger/file/file.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { closeInOrder } from '../../lib/errors.ts';
+import { createMapping } from '../../pipeline/map-queue.ts';
+import type { PullResult } from '../../pipeline/pull.ts';
+import { createQueues } from '../../queue/create-queues.ts';
+import { openClient } from '../open-client.ts';
+import { openLedger } from '../open-ledger.ts';
+import { queuePrefix } from '../open-reads.ts';
+import { createMappers } from '../sources/mappers.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+import { createPulls } from '../sources/pulls.ts';
+import type { PlanTools } from './plan.ts';
+
+/** The parts of a sync on a private copy of the ledger. Nothing of it can reach the platform. */
+export interface Rehearsal {
+  ledger: Ledger;
+  reads: Reads;
+  /** The wall clock, which goes ahead when only the time has to pass. */
+  clock: RehearsalClock;
+  /** Pulls one source. Its rows are mapped and stored in the copy, and the source is not told. */
+  pull(source: string, abort: AbortSignal): Promise<PullResult>;
+  /** Maps the stored rows of these sources again where their mapping has changed. */
+  mapAgain(sources: readonly string[], abort: AbortSignal): Promise<void>;
+  /** Resolves when no stored row waits for its mapping. */
+  mapped(abort: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RehearsalClock extends Clock {
+  advanceTo(at: number): void;
+}
+
+function createRehearsalClock(clock: Clock): RehearsalClock {
+  let ahead = 0;
+  return {
+    ...clock,
+    now: () => clock.now() + ahead,
+    advanceTo(at) {
+      ahead += Math.max(0, at - clock.now() - ahead);
+    },
+  };
+}
+
+/** How often it is checked whether rows still wait for their mapping. */
+const LOOK_MS = 20;
+const CAUSE = { trigger: 'cli', askedBy: 'plan' } as const;
+
+/** A rehearsal only encodes requests. */
+const NO_TURN: Pacing = {
+  turn: () => Promise.resolve({ granted: false, waitMs: null, message: 'A plan asks the platform nothing.' }),
+};
+
+/**
+ * Copies the ledger, and opens the copy with the parts that pull and map.
+ *
+ * @throws Fault when the mappings are wrong, or when the ledger cannot be read or copied
+ */
+export async function openRehearsal(
+  config: RuntimeConfig,
+  { secrets, log, version, clock: wallClock, onRead }: PlanTools,
+): Promise<Rehearsal> {
+  const clock = createRehearsalClock(wallClock);
+  const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
+  await mappers.refreshAll();
+  const { target } = openClient(config, { secrets, clock, log, version, pacing: NO_TURN });
+  const closing = [() => target.close()];
+  try {
+    const copy = await copyLedger(config.ledger);
+    closing.unshift(copy.remove);
+    const opened = await openLedger({
+      config: { ...config, ledger: copy.file },
+      target,
+      mappers,
+      clock,
+      command: 'plan',
+      readsApart: false,
+      report: (fields, message) => log.debug(fields, message),
+      openLog: createNoLogSync,
+    });
+    closing.unshift(() => opened.close());
+    const { ledger, reads } = opened;
+    const queues = await createQueues({ url: 'embedded', prefix: queuePrefix(ledger.id), log, clock, timing: undefined });
+    closing.unshift(() => queues.close());
+    const emit = (event: ProgressEvent): void => {
+      if (event.type !== 'page') return;
+      const { source, stream, read, done, total } = event;
+      onRead(`${source}/${stream}`, read, done === null || total === null ? null : { done, total });
+    };
+    const mapping = createMapping({ queues, ledger, mapperOf: mappers.of, emit, clock });
+    const { mapQueue } = mapping;
+    await mapQueue.start();
+    closing.unshift(() => mapQueue.stop());
+    const pulls = createPulls({
+      config,
+      // What the copy forgets is of no use to anybody.
+      ledger: { ...ledger, prune: () => Promise.resolve() },
+      emit,
+      clock,
+      log,
+      mapQueue,
+      beforeRun: () => Promise.resolve(),
+      mapperOf: (source) => mappers.refresh(source),
+      onEnd: () => undefined,
+      acknowledges: false,
+    });
+
+    async function mapped(abort: AbortSignal): Promise<void> {
+      while (mapping.busy() && !abort.aborted) {
+        await mapping.look();
+        await clock.sleep(LOOK_MS, abort);
+      }
+    }
+
+    return {
+      ledger,
+      reads,
+      clock,
+      pull: (source, abort) => pulls.pull(source, CAUSE, abort),
+      async mapAgain(sources, abort) {
+        for (const source of sources) {
+          const mapper = mappers.of(source);
+          if (mapper === null) continue;
+          const streams = config.sources.find(({ id }) => id === source)?.streams.map(({ name }) => name) ?? [];
+          await ledger.remapRecords({ source, mappingRevision: mapper.revision, streams });
+          await mapQueue.mapStored(source);
+        }
+        await mapped(abort);
+      },
+      mapped,
+      close: () => closeInOrder(closing),
+    };
+  } catch (error) {
+    await closeInOrder(closing);
+    throw error;
+  }
+}

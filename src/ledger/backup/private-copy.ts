@@ -1,0 +1,64 @@
+import { existsSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { fault } from '../../domain/faults.ts';
+import { fileReasonOf } from '../../lib/errors.ts';
+import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import { freeBytesBeside, ledgerPath } from '../file/file.ts';
+import { assertNotGone } from '../file/identity.ts';
+import { copyPages } from '../store/database.ts';
+import { limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
+import { openToRead } from '../upgrade/open.ts';
+
+/** A ledger that belongs to this process alone, and that nobody needs after it. */
+export interface PrivateCopy {
+  /** The file of the copy. It does not exist if there is no ledger yet. */
+  file: string;
+  remove(): Promise<void>;
+}
+
+/** What work on the copy may add to it, as a share of its size. */
+const GROWTH = 0.25;
+
+/**
+ * Copies the ledger as it is at one moment, also beside a process that writes it. Nothing is written to the ledger.
+ *
+ * @throws Fault `ledger.unreadable`, `ledger.newer`, `ledger.older`, `ledger.restored`, `ledger.network`, or
+ *   `ledger.unwritable` if there is no room for the copy
+ */
+export async function copyLedger(file: string): Promise<PrivateCopy> {
+  const isThere = existsSync(file) && statSync(file).size > 0;
+  if (!isThere) assertNotGone(file);
+  // A large copy does not fit into a folder for temporary files that is in memory.
+  const parent = isThere ? dirname(ledgerPath(file)) : tmpdir();
+  const ledger = openToRead(file);
+  try {
+    if (ledger !== null) assertRoom(file);
+    const folder = await makeTemporaryFolder(parent, 'plan');
+    const copy = { file: join(folder, 'ledger.db'), remove: () => rm(folder, { recursive: true, force: true }) };
+    try {
+      if (ledger !== null) await copyPages(ledger, copy.file);
+      return copy;
+    } catch (error) {
+      await copy.remove();
+      throw error;
+    }
+  } catch (error) {
+    throw limitFaultOf(error) ?? error;
+  } finally {
+    ledger?.close();
+  }
+}
+
+function assertRoom(file: string): void {
+  const needed = statSync(file).size * (1 + GROWTH);
+  const free = freeBytesBeside(file);
+  if (free === null || free >= needed) return;
+  const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`;
+  throw fault(
+    'ledger.unwritable',
+    `The disk of the ledger has ${megabytes(free)} left, and a copy of the ledger needs ${megabytes(needed)}.`,
+    { path: 'ledger', suggestion: MAKE_ROOM },
+  );
+}

@@ -1,0 +1,55 @@
+// What deliveries ask for, beside what the platform has acknowledged: the content of a plan.
+
+import type { ItemRef } from '../../domain/item.ts';
+import type { IntendedWrite, PublicProduct } from '../../domain/ports/deliveries.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
+import { parseJson, parseJsonOrNull, type Reads, statement } from '../store/tx.ts';
+import { type DeliveryRow, SELECT_LISTED_DELIVERIES } from './delivery-row.ts';
+
+const SQL = {
+  rows: statement<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
+  refs: statement<[string], ItemRef & { itemId: number }>(
+    `SELECT refs.item_id AS itemId, refs.role, refs.kind, refs.key FROM json_each(+?) listed
+     CROSS JOIN refs ON refs.item_id = listed.value ORDER BY refs.item_id, refs.role`,
+  ),
+  // The products whose passports show one of these items: the product itself, the product of a BOM item, and the products
+  // whose BOM items name a material or another product.
+  shownBy: statement<[string], PublicProduct>(
+    `WITH listed AS (SELECT i.id, i.kind, i.key FROM json_each(+?) l CROSS JOIN items i ON i.id = l.value),
+       shown AS (
+         SELECT key FROM listed WHERE kind = 'product'
+         UNION SELECT r.key FROM listed CROSS JOIN refs r ON r.item_id = listed.id AND r.role = 'product'
+           WHERE listed.kind = 'bom_item'
+         UNION SELECT r.key FROM listed CROSS JOIN refs u ON u.kind = listed.kind AND u.key = listed.key AND u.role <> 'product'
+           CROSS JOIN refs r ON r.item_id = u.item_id AND r.role = 'product'
+           WHERE listed.kind IN ('material', 'product'))
+     SELECT p.id, p.key, p.natural_key AS naturalKey, p.source FROM shown
+     CROSS JOIN items q ON q.kind = 'passport' AND q.key = shown.key
+     CROSS JOIN items p ON p.kind = 'product' AND p.key = shown.key
+     WHERE q.baseline = '{"status":"published"}' ORDER BY p.id`,
+  ),
+};
+
+/** The content of these deliveries, by their ids. */
+export function intendedWrites(reads: Reads, ids: readonly number[]): ReadonlyMap<number, IntendedWrite> {
+  const listed = JSON.stringify(ids);
+  const refs = Map.groupBy(SQL.refs(reads).all(listed), ({ itemId }) => itemId);
+  return new Map(
+    SQL.rows(reads)
+      .all(listed)
+      .map((row) => [
+        row.id,
+        {
+          desired: parseJson<JsonObject>(revisionContent(row).text),
+          before: parseJsonOrNull<JsonObject>(acknowledgedContent(row)?.text ?? null),
+          refs: (refs.get(row.id) ?? []).map(({ role, kind, key }) => ({ role, kind, key })),
+        },
+      ]),
+  );
+}
+
+/** The products whose passports are public and show one of these items. */
+export function publicProductsOf(reads: Reads, ids: readonly number[]): PublicProduct[] {
+  return SQL.shownBy(reads).all(JSON.stringify(ids));
+}
