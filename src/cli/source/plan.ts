@@ -2,9 +2,9 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { PlanSummary } from '../../daemon/plan/plan.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
+import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { type FieldChange, PLANNED_ACTIONS, PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
 import { kindWord, stateWord } from '../../domain/words/states.ts';
-import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { assertSources } from '../../operations/named.ts';
 import { wholeNumber } from '../arguments.ts';
@@ -91,10 +91,17 @@ async function rehearse(
   }
 
   const of = { of: stored ? ('config' as const) : ('sync' as const), config, sources };
-  await write({ type: 'plan', version: 1, of: of.of, madeAt: new Date(clock.now()).toISOString(), ...targetOf(config) });
+  await write({
+    type: 'plan',
+    version: 1,
+    of: of.of,
+    madeAt: new Date(clock.now()).toISOString(),
+    ...targetOf(config),
+  });
   try {
     const tools = { secrets, clock, log: await context.log(), version: context.package.version, onItems };
-    const onRead = (_: string, rows: number, place: { done: number; total: number } | null) => progress.show(rows, place);
+    const onRead = (_: string, rows: number, place: { done: number; total: number } | null) =>
+      progress.show(rows, place);
     const summary = await plan(of, { ...tools, onRead }, context.interruption());
     await write({ type: 'summary', ok: exitCodeOf(summary, {}) === 0, ...summaryDocument(summary) });
     return { summary, shown };
@@ -169,7 +176,8 @@ function planLines(
     if (more > 0) lines.push(`  … and ${formatCount(more)} more`);
   }
   const guards = summary.standing.guarded.map(
-    ({ source, stream }) => `${paint('yellow', 'held:')} The guard would hold ${source}/${stream}. \`dpp-sync status\` says more once a sync has read it.`,
+    ({ source, stream }) =>
+      `${paint('yellow', 'held:')} The guard would hold ${source}/${stream}. \`dpp-sync status\` says more once a sync has read it.`,
   );
   return [...lines, '', ...guards, ...closing(summary, config, { out, present: present.length, paint })];
 }
@@ -184,21 +192,32 @@ function closing(
   const lists = summary.lists.map((kind) => `${kind}s`).join(' and ');
   const first = lists === '' ? '' : ` It first reads the platform's list of ${lists}, which decides what is created.`;
   const { maxRate } = config.target;
-  const seconds = maxRate === null ? '' : ` At \`target.maxRate\` that takes at least ${formatCount(Math.ceil(summary.requests / maxRate))} s.`;
+  const seconds =
+    maxRate === null
+      ? ''
+      : ` At \`target.maxRate\` that takes at least ${formatCount(Math.ceil(summary.requests / maxRate))} s.`;
   return [
     `A sync would send about ${counted(summary.requests, 'request')}.${first}${seconds}`,
-    ...(out === undefined && present > 0 ? ['To see every item, add --out FILE or --json.'] : [`Every item is in ${out}.`]),
+    ...(out === undefined && present > 0
+      ? ['To see every item, add --out FILE or --json.']
+      : [`Every item is in ${out}.`]),
   ];
 }
 
 const VALUE_MAX = 60;
 
-function itemLines({ action, kind, key, naturalKey, fields, refs = [], state, reason }: PlannedItem, output: Output): string[] {
+function itemLines(
+  { action, kind, key, naturalKey, fields, refs = [], state, reason }: PlannedItem,
+  output: Output,
+): string[] {
   const { paint } = output;
   const mark = MARKS[action];
   const name = `${kindWord(kind)} ${printable(naturalKey ?? key)}`;
   const parts = refs.map(({ role, key: to }) => `${role} ${printable(to)}`).join(', ');
-  const why = action === 'blocked' ? `  ${stateWord(state ?? '')}${reason == null ? '' : `: ${printable(reason.message)}`}` : '';
+  const why =
+    action === 'blocked'
+      ? `  ${stateWord(state ?? '')}${reason === undefined || reason === null ? '' : `: ${printable(reason.message)}`}`
+      : '';
   return [
     `  ${paint(COLOURS[mark as keyof typeof COLOURS], mark)} ${name}${parts === '' ? '' : paint('dim', `  ${parts}`)}${why}`,
     ...Object.entries(fields).map(([field, change]) => `      ${printable(field)}: ${changeText(change)}`),

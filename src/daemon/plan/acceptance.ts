@@ -1,7 +1,14 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { actionOf, fieldChanges, type PlannedItem } from '../../domain/plan.ts';
-import type { ClaimedDelivery, DueDelivery, IntendedWrite, NewClaim, SuspendedWork } from '../../domain/ports/deliveries.ts';
+import type {
+  ClaimedDelivery,
+  DueDelivery,
+  IntendedWrite,
+  NewClaim,
+  SuspendedWork,
+} from '../../domain/ports/deliveries.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
+import type { JsonValue } from '../../lib/json.ts';
 import type { Rehearsal } from './rehearsal.ts';
 
 /** What the accepted writes need besides their own requests. */
@@ -14,6 +21,9 @@ interface Accepted {
 
 /** Products are sent in imports, whose number is estimated. */
 const IN_IMPORTS: ReadonlySet<Operation> = new Set(['product.create', 'product.import']);
+/** The ids that an accepted create gets begin with this text. */
+const PLANNED_ID = 'planned-';
+const isPlannedId = (id: JsonValue): boolean => typeof id === 'string' && id.startsWith(PLANNED_ID);
 const CREATES: ReadonlyMap<Operation, ListableKind> = new Map([
   ['product.create', 'product'],
   ['material.create', 'material'],
@@ -47,10 +57,19 @@ export function createAcceptance(
     }
   }
 
-  function itemOf(delivery: ClaimedDelivery, { desired, before, refs }: IntendedWrite): PlannedItem {
-    const { kind, key, naturalKey, source, operation } = delivery;
+  /** True for a create if the platform may have the item: a new item of a kind that was not listed, or a part of such a product. */
+  function mayBeThere({ operation }: ClaimedDelivery, { refs }: IntendedWrite): boolean {
     const created = CREATES.get(operation);
-    const action = created !== undefined && unlisted.has(created) ? 'create_or_adopt' : actionOf(operation);
+    if (created !== undefined) return unlisted.has(created);
+    if (operation !== 'bom_item.create' || !unlisted.has('product')) return false;
+    return refs.some(({ role, remoteId }) => role === 'product' && isPlannedId(remoteId));
+  }
+
+  function itemOf(delivery: ClaimedDelivery, write: IntendedWrite): PlannedItem {
+    const { kind, key, naturalKey, source, operation } = delivery;
+    const { desired, before } = write;
+    const refs = write.refs.map(({ role, kind: of, key: to }) => ({ role, kind: of, key: to }));
+    const action = mayBeThere(delivery, write) ? 'create_or_adopt' : actionOf(operation);
     return {
       action,
       kind,
@@ -87,7 +106,7 @@ export function createAcceptance(
         claim: { request, sends },
         settlements: ofRequest.map(({ id, revision, remoteId }) => {
           lastId += 1;
-          const given = remoteId ?? `planned-${lastId}`;
+          const given = remoteId ?? `${PLANNED_ID}${lastId}`;
           return { id, revision, decision: { kind: 'delivered', remoteId: given, contentKnown: true, by: 'answer' } };
         }),
         keep: false,

@@ -1,6 +1,6 @@
 // Says what a sync would do. The sync is rehearsed on a private copy of the ledger: the same pulls, mappings and statements of the
 // ledger run as in a sync, and every write counts as accepted, so that what follows from it is planned too. The platform is not
-// asked, no source is told that it was read, and the copy is removed.
+// asked, nothing is acknowledged to the sources, and the copy is removed.
 
 import { fewestRequests } from '../../delivery/imports/import-size.ts';
 import { createRecheck } from '../../delivery/recheck.ts';
@@ -11,15 +11,12 @@ import { type PlannedAction, type PlannedItem } from '../../domain/plan.ts';
 import type { SuspendedWork } from '../../domain/ports/deliveries.ts';
 import type { ItemState, LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { messageAndCureOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logging/logging.ts';
-import type { SecretStore } from '../../lib/logging/secrets.ts';
 import { standingAsked } from '../../observe/standing.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { inOrder } from '../sync.ts';
 import { createAcceptance } from './acceptance.ts';
-import { openRehearsal, type Rehearsal } from './rehearsal.ts';
+import { openRehearsal, type Rehearsal, type RehearsalTools } from './rehearsal.ts';
 
 export interface PlanRequest {
   config: RuntimeConfig;
@@ -32,13 +29,7 @@ export interface PlanRequest {
   of: 'sync' | 'config';
 }
 
-export interface PlanTools {
-  secrets: SecretStore;
-  clock: Clock;
-  log: Logger;
-  version: string;
-  /** Called with the rows of a stream that were read so far. */
-  onRead: (stream: string, rows: number, place: { done: number; total: number } | null) => void;
+export interface PlanTools extends RehearsalTools {
   /** Gets the planned items, some hundred at once. The plan continues when the promise is fulfilled. */
   onItems: (items: readonly PlannedItem[]) => Promise<void>;
 }
@@ -91,7 +82,7 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
       // What is due anyway is no effect of the config.
       await acceptance.acceptAll(async () => undefined, abort);
       await rehearsal.mapAgain(sources, abort);
-    }
+    } else await stageRechecks(rehearsal);
     const read =
       request.of === 'sync' ? await pullAll(rehearsal, inOrder(config, sources), abort) : { runs: [], failed: [] };
     await rehearsal.mapped(abort);
@@ -111,8 +102,15 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
   }
 }
 
+/** Stages the blocked deliveries whose time has come, as a sync does first. */
+async function stageRechecks({ ledger, clock }: Rehearsal): Promise<void> {
+  const recheck = createRecheck({ ledger, now: () => clock.ticks() });
+  do await recheck.stageNext();
+  while (recheck.hasMore());
+}
+
 async function pullAll(
-  { pull, reads }: Rehearsal,
+  rehearsal: Rehearsal,
   sources: readonly string[],
   abort: AbortSignal,
 ): Promise<Pick<PlanSummary, 'runs' | 'failed'>> {
@@ -121,8 +119,8 @@ async function pullAll(
   for (const source of sources) {
     if (abort.aborted) break;
     try {
-      const { runId } = await pull(source, abort);
-      runs.push(...((await reads.run(runId))?.streams ?? []));
+      const { runId } = await rehearsal.pull(source, abort);
+      runs.push(...((await rehearsal.reads.run(runId))?.streams ?? []));
     } catch (error) {
       failed.push({ source, error: messageAndCureOf(error) });
     }

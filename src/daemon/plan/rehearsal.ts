@@ -1,29 +1,35 @@
-import type { Ledger } from '../../domain/ports/ledger/ledger.ts';
-import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { ProgressEvent } from '../../domain/ports/progress.ts';
 import type { Pacing } from '../../domain/ports/target.ts';
 import { copyLedger } from '../../ledger/backup/private-copy.ts';
 import { createNoLogSync } from '../../ledger/file/file.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { closeInOrder } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import type { SecretStore } from '../../lib/logging/secrets.ts';
 import { createMapping } from '../../pipeline/map-queue.ts';
 import type { PullResult } from '../../pipeline/pull.ts';
 import { createQueues } from '../../queue/create-queues.ts';
 import { openClient } from '../open-client.ts';
-import { openLedger } from '../open-ledger.ts';
+import { type OpenedLedger, openLedger } from '../open-ledger.ts';
 import { queuePrefix } from '../open-reads.ts';
 import { createMappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { createPulls } from '../sources/pulls.ts';
-import type { PlanTools } from './plan.ts';
+
+export interface RehearsalTools {
+  secrets: SecretStore;
+  clock: Clock;
+  log: Logger;
+  version: string;
+  /** Called with the rows of a stream that were read so far. */
+  onRead: (stream: string, rows: number, place: { done: number; total: number } | null) => void;
+}
 
 /** The parts of a sync on a private copy of the ledger. Nothing of it can reach the platform. */
-export interface Rehearsal {
-  ledger: Ledger;
-  reads: Reads;
+export interface Rehearsal extends Pick<OpenedLedger, 'ledger' | 'reads'> {
   /** The wall clock, which goes ahead when only the time has to pass. */
   clock: RehearsalClock;
-  /** Pulls one source. Its rows are mapped and stored in the copy, and the source is not told. */
+  /** Pulls one source. Its rows are mapped and stored in the copy, and nothing is acknowledged to the source. */
   pull(source: string, abort: AbortSignal): Promise<PullResult>;
   /** Maps the stored rows of these sources again where their mapping has changed. */
   mapAgain(sources: readonly string[], abort: AbortSignal): Promise<void>;
@@ -63,7 +69,7 @@ const NO_TURN: Pacing = {
  */
 export async function openRehearsal(
   config: RuntimeConfig,
-  { secrets, log, version, clock: wallClock, onRead }: PlanTools,
+  { secrets, log, version, clock: wallClock, onRead }: RehearsalTools,
 ): Promise<Rehearsal> {
   const clock = createRehearsalClock(wallClock);
   const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
@@ -72,7 +78,7 @@ export async function openRehearsal(
   const closing = [() => target.close()];
   try {
     const copy = await copyLedger(config.ledger);
-    closing.unshift(copy.remove);
+    closing.unshift(() => copy.remove());
     const opened = await openLedger({
       config: { ...config, ledger: copy.file },
       target,
@@ -85,7 +91,13 @@ export async function openRehearsal(
     });
     closing.unshift(() => opened.close());
     const { ledger, reads } = opened;
-    const queues = await createQueues({ url: 'embedded', prefix: queuePrefix(ledger.id), log, clock, timing: undefined });
+    const queues = await createQueues({
+      url: 'embedded',
+      prefix: queuePrefix(ledger.id),
+      log,
+      clock,
+      timing: undefined,
+    });
     closing.unshift(() => queues.close());
     const emit = (event: ProgressEvent): void => {
       if (event.type !== 'page') return;

@@ -24,7 +24,7 @@ export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   log: Logger;
   /** Called when a run has ended. */
   onEnd: () => void;
-  /** False if the source is not told what was read, so that it archives and deletes nothing. */
+  /** False if nothing is acknowledged to the sources, so that they archive and delete nothing. */
   acknowledges?: boolean;
 }
 

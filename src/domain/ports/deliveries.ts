@@ -130,7 +130,8 @@ export interface IntendedWrite {
   desired: JsonObject;
   /** Null if the platform has acknowledged nothing yet. */
   before: JsonObject | null;
-  refs: readonly ItemRef[];
+  /** The items that it names, with their ids at the platform. */
+  refs: readonly (ItemRef & { remoteId: JsonValue })[];
 }
 
 /** A product whose passport is public. */

@@ -1,13 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { rm } from 'node:fs/promises';
 import { fault } from '../../domain/faults.ts';
-import { fileReasonOf } from '../../lib/errors.ts';
 import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
 import { freeBytesBeside, ledgerPath } from '../file/file.ts';
 import { assertNotGone } from '../file/identity.ts';
-import { copyPages } from '../store/database.ts';
+import { copyPages, unmarkBackup } from '../store/database.ts';
 import { limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
 import { openToRead } from '../upgrade/open.ts';
 
@@ -38,7 +37,11 @@ export async function copyLedger(file: string): Promise<PrivateCopy> {
     const folder = await makeTemporaryFolder(parent, 'plan');
     const copy = { file: join(folder, 'ledger.db'), remove: () => rm(folder, { recursive: true, force: true }) };
     try {
-      if (ledger !== null) await copyPages(ledger, copy.file);
+      if (ledger !== null) {
+        await copyPages(ledger, copy.file);
+        // A backup may be planned with, because nothing is sent.
+        unmarkBackup(copy.file);
+      }
       return copy;
     } catch (error) {
       await copy.remove();

@@ -2,16 +2,17 @@
 
 import type { ItemRef } from '../../domain/item.ts';
 import type { IntendedWrite, PublicProduct } from '../../domain/ports/deliveries.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
 import { parseJson, parseJsonOrNull, type Reads, statement } from '../store/tx.ts';
 import { type DeliveryRow, SELECT_LISTED_DELIVERIES } from './delivery-row.ts';
 
 const SQL = {
   rows: statement<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
-  refs: statement<[string], ItemRef & { itemId: number }>(
-    `SELECT refs.item_id AS itemId, refs.role, refs.kind, refs.key FROM json_each(+?) listed
-     CROSS JOIN refs ON refs.item_id = listed.value ORDER BY refs.item_id, refs.role`,
+  refs: statement<[string], ItemRef & { itemId: number; remoteId: string | null }>(
+    `SELECT refs.item_id AS itemId, refs.role, refs.kind, refs.key, to_item.remote_id AS remoteId FROM json_each(+?) listed
+     CROSS JOIN refs ON refs.item_id = listed.value
+     LEFT JOIN items to_item ON to_item.kind = refs.kind AND to_item.key = refs.key ORDER BY refs.item_id, refs.role`,
   ),
   // The products whose passports show one of these items: the product itself, the product of a BOM item, and the products
   // whose BOM items name a material or another product.
@@ -43,7 +44,12 @@ export function intendedWrites(reads: Reads, ids: readonly number[]): ReadonlyMa
         {
           desired: parseJson<JsonObject>(revisionContent(row).text),
           before: parseJsonOrNull<JsonObject>(acknowledgedContent(row)?.text ?? null),
-          refs: (refs.get(row.id) ?? []).map(({ role, kind, key }) => ({ role, kind, key })),
+          refs: (refs.get(row.id) ?? []).map(({ role, kind, key, remoteId }) => ({
+            role,
+            kind,
+            key,
+            remoteId: parseJsonOrNull<JsonValue>(remoteId),
+          })),
         },
       ]),
   );

@@ -4,7 +4,7 @@
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
-import { readOrWriteMeta } from './meta.ts';
+import { readOrWriteMeta, removeMeta } from './meta.ts';
 import { inTransaction } from './tx.ts';
 
 export type Sqlite = Database.Database;
@@ -201,6 +201,16 @@ export function markAsBackup(file: string, now: number): void {
   try {
     makeOneFile(db);
     inTransaction({ db }, (tx) => readOrWriteMeta(tx, 'backup_at', () => new Date(now).toISOString()));
+  } finally {
+    db.close();
+  }
+}
+
+/** Takes the mark of a backup from a file. */
+export function unmarkBackup(file: string): void {
+  const db = openFile(file);
+  try {
+    inTransaction({ db }, (tx) => removeMeta(tx, 'backup_at'));
   } finally {
     db.close();
   }
