@@ -20,7 +20,7 @@ import {
   someDueDelivery,
 } from './deliveries/due.ts';
 import { importGain, importProofs, isOpenDelivery, lostImports, storeImportProof } from './deliveries/imports.ts';
-import { intendedWrites, publicProductsOf } from './deliveries/intended.ts';
+import { intendedWrites, leftItems, publicProductsOf } from './deliveries/intended.ts';
 import { lookUpRefusedCreates } from './deliveries/recheck.ts';
 import { forceUnconfirmed, replay, replayCandidates, replayForm } from './deliveries/replay.ts';
 import { deadLetter, settle } from './deliveries/settle.ts';
@@ -69,6 +69,7 @@ export const READS = {
   countSending,
   hasSuspended,
   intendedWrites,
+  leftItems,
   publicProductsOf,
   denialsOf,
   countSuspended,

@@ -9,7 +9,7 @@ import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { type PlannedAction, type PlannedItem } from '../../domain/plan.ts';
 import type { SuspendedWork } from '../../domain/ports/deliveries.ts';
-import type { ItemState, LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
+import type { LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { messageAndCureOf } from '../../lib/errors.ts';
 import { standingAsked } from '../../observe/standing.ts';
@@ -48,8 +48,6 @@ export interface PlanSummary {
   lists: readonly ListableKind[];
 }
 
-/** The states in which a delivery is not sent by a sync. */
-const STUCK: readonly ItemState[] = ['waiting', 'in_doubt', 'blocked', 'rejected', 'parked'];
 const PAGE = 500;
 /** Unconfirmed writes stay as they are: only the platform knows what became of them. */
 const UNCONFIRMED: SuspendedWork = {
@@ -88,7 +86,7 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     await rehearsal.mapped(abort);
     const imported = await importRequests(rehearsal, config);
     const sent = await acceptance.acceptAll(report, abort);
-    await reportStuck(rehearsal, sources, report);
+    await reportLeft(rehearsal, sources, report);
     const standing = await rehearsal.reads.standing(standingAsked(config, sources));
     return {
       counts,
@@ -142,34 +140,20 @@ async function importRequests({ ledger, clock }: Rehearsal, { profile }: Runtime
 }
 
 /** Reports the items that a sync would leave as they are, with the reason. */
-async function reportStuck(
-  { reads }: Rehearsal,
+async function reportLeft(
+  { ledger }: Rehearsal,
   sources: readonly string[],
   report: (items: readonly PlannedItem[]) => Promise<void>,
 ): Promise<void> {
-  for (const state of STUCK) {
-    let afterId: number | null = 0;
-    while (afterId !== null) {
-      const { items, lastId }: Awaited<ReturnType<typeof reads.itemsAfter>> = await reads.itemsAfter({
-        state,
-        afterId,
-        limit: PAGE,
-      });
-      await report(
-        items
-          .filter(({ source }) => source === null || sources.includes(source))
-          .map(({ kind, key, naturalKey, source, reason }) => ({
-            action: 'blocked',
-            kind,
-            key,
-            naturalKey,
-            source,
-            fields: {},
-            state,
-            reason,
-          })),
-      );
-      afterId = items.length < PAGE ? null : lastId;
+  for (const which of ['waiting', 'stuck'] as const) {
+    let afterId = 0;
+    for (;;) {
+      const items = await ledger.leftItems({ of: which, afterId, limit: PAGE });
+      const selected = items.filter(({ source }) => sources.includes(source));
+      await report(selected.map(({ id: _, ...item }) => ({ action: 'blocked', fields: {}, ...item })));
+      const last = items.at(-1);
+      if (last === undefined || items.length < PAGE) break;
+      afterId = last.id;
     }
   }
 }

@@ -1,6 +1,6 @@
 // Deliveries that are due, and those that are suspended while the API refuses their scope.
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { SettleState } from '../delivery/delivery.ts';
+import type { DeliveryState, SettleState } from '../delivery/delivery.ts';
 import type { UnprovenCause } from '../delivery/evidence.ts';
 import type { Operation } from '../delivery/operation.ts';
 import type { Reason, ReasonCode } from '../delivery/stored-reason.ts';
@@ -132,6 +132,17 @@ export interface IntendedWrite {
   before: JsonObject | null;
   /** The items that it names, with their ids at the platform. */
   refs: readonly (ItemRef & { remoteId: JsonValue })[];
+}
+
+/** An item whose delivery is not sent before a person or another item changes something. */
+export interface LeftItem {
+  id: number;
+  kind: SubjectKind;
+  key: string;
+  naturalKey: string | null;
+  source: string;
+  state: DeliveryState;
+  reason: Reason | null;
 }
 
 /** A product whose passport is public. */

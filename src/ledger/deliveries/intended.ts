@@ -1,11 +1,18 @@
 // What deliveries ask for, beside what the platform has acknowledged: the content of a plan.
 
 import type { ItemRef } from '../../domain/item.ts';
-import type { IntendedWrite, PublicProduct } from '../../domain/ports/deliveries.ts';
+import { storedReason } from '../../domain/delivery/stored-reason.ts';
+import type { IntendedWrite, LeftItem, PublicProduct } from '../../domain/ports/deliveries.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
+import { acknowledgedContent, isStuck, revisionContent } from '../items/item-row.ts';
 import { parseJson, parseJsonOrNull, type Reads, statement } from '../store/tx.ts';
 import { type DeliveryRow, SELECT_LISTED_DELIVERIES } from './delivery-row.ts';
+
+interface LeftRow extends Omit<LeftItem, 'reason'> {
+  reason: string | null;
+}
+
+const LEFT = 'i.id, i.kind, i.key, i.natural_key AS naturalKey, i.source, i.state, i.reason';
 
 const SQL = {
   rows: statement<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
@@ -13,6 +20,13 @@ const SQL = {
     `SELECT refs.item_id AS itemId, refs.role, refs.kind, refs.key, to_item.remote_id AS remoteId FROM json_each(+?) listed
      CROSS JOIN refs ON refs.item_id = listed.value
      LEFT JOIN items to_item ON to_item.kind = refs.kind AND to_item.key = refs.key ORDER BY refs.item_id, refs.role`,
+  ),
+  // Two reads, each by its own index.
+  stuck: statement<[{ afterId: number; limit: number }], LeftRow>(
+    `SELECT ${LEFT} FROM items i WHERE ${isStuck('i')} AND i.id > @afterId ORDER BY i.id LIMIT @limit`,
+  ),
+  waiting: statement<[{ afterId: number; limit: number }], LeftRow>(
+    `SELECT ${LEFT} FROM items i WHERE i.state = 'waiting' AND i.id > @afterId ORDER BY i.id LIMIT @limit`,
   ),
   // The products whose passports show one of these items: the product itself, the product of a BOM item, and the products
   // whose BOM items name a material or another product.
@@ -53,6 +67,16 @@ export function intendedWrites(reads: Reads, ids: readonly number[]): ReadonlyMa
         },
       ]),
   );
+}
+
+/** A page of the items that need a person or other items, in the order of their ids. */
+export function leftItems(
+  reads: Reads,
+  { of, ...page }: { of: 'stuck' | 'waiting'; afterId: number; limit: number },
+): LeftItem[] {
+  return SQL[of](reads)
+    .all(page)
+    .map((row) => ({ ...row, reason: storedReason(row.reason) }));
 }
 
 /** The products whose passports are public and show one of these items. */

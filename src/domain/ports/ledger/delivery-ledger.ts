@@ -9,6 +9,7 @@ import type {
   DueDelivery,
   IntendedWrite,
   LeftAway,
+  LeftItem,
   NewClaim,
   PublicProduct,
   RequestSettlement,
@@ -59,6 +60,8 @@ export interface DeliveryLedger {
   dueAmong(deliveryIds: readonly number[]): Promise<ReadonlySet<number>>;
   /** What these deliveries ask for, by their ids. */
   intendedWrites(deliveryIds: readonly number[]): Promise<ReadonlyMap<number, IntendedWrite>>;
+  /** A page of the items that need a person (`stuck`) or other items (`waiting`), in the order of their ids. */
+  leftItems(request: { of: 'stuck' | 'waiting'; afterId: number; limit: number }): Promise<LeftItem[]>;
   /** The products whose public passports show one of these items. */
   publicProductsOf(itemIds: readonly number[]): Promise<PublicProduct[]>;
   /** How the API has refused the scopes of these deliveries before, by their ids. */
