@@ -28,6 +28,7 @@ import type { Backups } from './backups/backups.ts';
 import { openClient, openGate } from './open-client.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 import { apiTroubles, queuePrefix, readsWithTroubles } from './open-reads.ts';
+import type { PlannedSync } from './plan/planned-sync.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
 import { createReplays, type Replays } from './replays.ts';
 import { createMappers, type Mappers } from './sources/mappers.ts';
@@ -97,6 +98,8 @@ export interface Runtime
   lookAtConfig(): Promise<void>;
   /** The fault of a queue that a person has paused; null if no queue is paused. */
   paused(): Fault | null;
+  /** Prepares to apply exactly the plan of a file. */
+  preparePlanned(file: string, abort: AbortSignal): Promise<PlannedSync>;
   /** Waits for the work in progress, and closes everything. */
   close(): Promise<void>;
 }
@@ -273,6 +276,10 @@ function connect(
     replaceSettings: (next, compiled) => settings.replace(next, compiled),
     lookAtConfig: async () => beforeMapping?.('replay'),
     paused: pauseWatch.fault,
+    async preparePlanned(file, abort) {
+      const { preparePlanned } = await import('./plan/planned-sync.ts');
+      return preparePlanned(file, { config, tools: { secrets, clock, log, version: options.version } }, abort);
+    },
     close,
   };
 }

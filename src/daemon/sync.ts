@@ -1,4 +1,3 @@
-import { passportRulesOf } from '../config/loaded-config.ts';
 import { runWarnings } from '../domain/attention.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
@@ -17,7 +16,7 @@ import { keyAdvice } from '../operations/outcome-fault.ts';
 import type { Acceptance, SyncReport, SyncRequest } from '../operations/runtime.ts';
 import { awayFault, leftAwayFault, refusedOperationWarnings, refusedScopeFault } from './api-faults.ts';
 import type { Runtime } from './runtime.ts';
-import type { RuntimeConfig } from './sources/open-source.ts';
+import { inOrder } from './sources/reading-order.ts';
 
 /** How often requests in flight are counted when the sync ends early. */
 const LANDING_LOOK_MS = 40;
@@ -40,12 +39,14 @@ const LOOK_MAX_MS = 2000;
  */
 export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<SyncReport> {
   const { config, reads, bus } = runtime;
+  const planned = request.plan === undefined ? null : await runtime.preparePlanned(request.plan, request.abort);
   const startedAt = clock.ticks();
   const begunAt = clock.now();
   const requests = createRequestCounts();
   const unsubscribe = bus.subscribe(requests.observe);
   const pause = createPauseBetweenLooks(bus, { clock, waitMs: request.waitMs });
-  const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
+  const asked = planned?.sources ?? request.sources;
+  const selected = asked.length > 0 ? [...asked] : config.sources.map(({ id }) => id);
   const cause = { trigger: 'cli', askedBy: request.askedBy } as const;
   const runIds: number[] = [];
   const failed: StreamAccount[] = [];
@@ -63,7 +64,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
       for (const source of request.pull === false ? [] : inOrder(config, selected)) {
         if (request.abort.aborted) break;
         try {
-          const pulled = await runtime.pull(source, cause, request.abort, request.waitMs);
+          const pulled = await runtime.pull(source, cause, request.abort, request.waitMs, planned?.reader(source));
           runIds.push(pulled.runId);
           if (pulled.remapped > 0) remapped.push({ source, rows: pulled.remapped });
         } catch (error) {
@@ -83,6 +84,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   } finally {
     pause.end();
     unsubscribe();
+    await planned?.close();
   }
   const items = await landed(runtime, selected, clock);
   const runs = (await Promise.all(runIds.map((id) => reads.run(id)))).flatMap((run) => run?.streams ?? []);
@@ -114,16 +116,6 @@ async function landed({ reads }: Runtime, sources: readonly string[], clock: Clo
     if (!isFlying || clock.ticks() - since >= LANDING_MS) return items;
     await clock.sleep(LANDING_LOOK_MS);
   }
-}
-
-/**
- * Sources of BOM items come last. A product that then has no BOM items will get none, so its passport need not wait for
- * another read.
- */
-export function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
-  const { bomSources } = passportRulesOf(config);
-  const isLast = (source: string) => bomSources.includes(source);
-  return [...selected.filter((source) => !isLast(source)), ...selected.filter(isLast)];
 }
 
 /** Waits until all automatic work of the request is done. Returns the fault that stopped it, if there is one. */

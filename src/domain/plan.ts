@@ -39,6 +39,8 @@ export interface PlannedItem {
   key: string;
   naturalKey: string | null;
   source: string | null;
+  /** The revision of the write; absent for `differs` and `blocked`. */
+  revision?: number;
   /** By the name of the field; for a passport its status. Empty for `differs` and `blocked`. */
   fields: Readonly<Record<string, FieldChange>>;
   /** Only for a BOM item. */

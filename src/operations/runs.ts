@@ -23,6 +23,8 @@ const SyncAsked = z.strictObject({
   sources: z.array(z.string()).default([]),
   /** The sources whose guarded exports a person accepts. */
   accept: z.array(z.string()).default([]),
+  /** The absolute path of a plan. Then `sources` and `accept` are empty. */
+  plan: z.string().optional(),
   waitMs: WaitMs,
 });
 export type SyncAsked = z.infer<typeof SyncAsked>;

@@ -186,6 +186,8 @@ export interface SyncRequest {
   abort: AbortSignal;
   /** False to read no source and to deliver only the work that is in the ledger, as after a replay. */
   pull?: boolean;
+  /** The file of a plan: exactly this plan is applied, or nothing is. */
+  plan?: string | undefined;
   /** The sources whose guarded reads and blocked changes a person accepts when the sync begins. */
   accept?: readonly string[];
   /**

@@ -72,6 +72,8 @@ async function rehearse(
 ): Promise<Made> {
   const { output, secrets, clock } = context;
   const { plan } = await import('../../daemon/plan/plan.ts');
+  const { createRecording } = await import('../../daemon/plan/recording.ts');
+  const recording = await createRecording(null);
   const shown: PlannedItem[] = [];
   const counts = new Map<string, number>();
   const progress = createReadProgress('read', output);
@@ -99,7 +101,7 @@ async function rehearse(
     ...targetOf(config),
   });
   try {
-    const tools = { secrets, clock, log: await context.log(), version: context.package.version, onItems };
+    const tools = { secrets, clock, log: await context.log(), version: context.package.version, onItems, recording };
     const onRead = (_: string, rows: number, place: { done: number; total: number } | null) =>
       progress.show(rows, place);
     const summary = await plan(of, { ...tools, onRead }, context.interruption());
@@ -107,6 +109,7 @@ async function rehearse(
     return { summary, shown };
   } finally {
     progress.stop();
+    await recording.close();
   }
 }
 
@@ -115,9 +118,9 @@ const targetOf = ({ target, sources }: RuntimeConfig) => ({
   sources: sources.map(({ id }) => id),
 });
 
-function summaryDocument({ counts, runs, failed, standing, requests, lists }: PlanSummary): object {
+function summaryDocument({ standing, ...summary }: PlanSummary): object {
   const { guarded, missing, quarantined } = standing;
-  return { counts, runs, failed, guarded, missing, quarantined, requests, lists };
+  return { ...summary, guarded, missing, quarantined };
 }
 
 function exitCodeOf(summary: PlanSummary, { exitCode = false }: Pick<PlanFlags, 'exitCode'>): number {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { fault } from '../../domain/faults.ts';
@@ -24,6 +25,7 @@ Examples:
   $ dpp-sync sync erp pim                these alone
   $ dpp-sync sync --json --wait 600      for scripts; waits up to ten minutes for an API that is out of reach
   $ dpp-sync sync --accept erp           accepts the guarded export and the adopted items of erp
+  $ dpp-sync sync --plan tonight.jsonl   exactly what \`dpp-sync plan --out tonight.jsonl\` has shown, or nothing
 
 It may be stopped at any time (Ctrl-C finishes work in progress, a second one ends at once) and run again:
 nothing is lost and nothing is sent twice.`;
@@ -47,13 +49,16 @@ export function addSyncCommand(program: Command, run: RunAction): void {
         'accept an export of this source that the guard holds, and the changes of its adopted items, as `status` shows them when the sync begins; may be repeated',
       ).argParser((value: string, before?: string[]) => collect(value, before)),
     )
+    .option('--plan <file>', 'apply exactly this plan, or nothing if anything that it depends on has changed')
     .addHelpText('after', EXAMPLES)
-    .action((sources: string[], { wait, accept = [] }: { wait: number; accept?: string[] }) =>
+    .action((sources: string[], { wait, accept = [], plan }: { wait: number; accept?: string[]; plan?: string }) =>
       run(async (context) => {
         const config = await context.loadConfig();
         assertSources(config, [...sources, ...accept]);
         assertSelected(sources, accept);
-        const asked = { sources, accept, waitMs: wait * 1000 };
+        if (plan !== undefined) assertPlanAlone(sources, accept);
+        const ofPlan = plan === undefined ? {} : { plan: resolve(plan) };
+        const asked = { sources, accept, waitMs: wait * 1000, ...ofPlan };
         const synced = await runShown(context, config, { command: 'sync', operation: syncSources }, asked);
         const exitCode = answered(context.output, { operation: syncSources, result: synced }, []);
         showReport(context, config, synced);
@@ -72,6 +77,14 @@ function assertSelected(sources: readonly string[], accept: readonly string[]): 
   if (other === undefined) return;
   throw fault('usage', `--accept names ${other}, which is not among the sources of this sync.`, {
     suggestion: 'Name it as a source too, or name none to sync all of them.',
+  });
+}
+
+/** @throws Fault `usage` */
+function assertPlanAlone(sources: readonly string[], accept: readonly string[]): void {
+  if (sources.length + accept.length === 0) return;
+  throw fault('usage', '--plan names its sources itself, so it takes no other source and no --accept.', {
+    suggestion: 'Leave them out, or make a plan of these sources alone: `dpp-sync plan SOURCE --out FILE`.',
   });
 }
 

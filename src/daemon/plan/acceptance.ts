@@ -66,7 +66,7 @@ export function createAcceptance(
   }
 
   function itemOf(delivery: ClaimedDelivery, write: IntendedWrite): PlannedItem {
-    const { kind, key, naturalKey, source, operation } = delivery;
+    const { kind, key, naturalKey, source, operation, revision } = delivery;
     const { desired, before } = write;
     const refs = write.refs.map(({ role, kind: of, key: to }) => ({ role, kind: of, key: to }));
     const action = mayBeThere(delivery, write) ? 'create_or_adopt' : actionOf(operation);
@@ -76,6 +76,7 @@ export function createAcceptance(
       key,
       naturalKey,
       source,
+      revision,
       fields: fieldChanges(before, desired),
       ...(kind === 'bom_item' ? { refs } : {}),
       ...(action === 'prepare' || action === 'publish' ? { gate: 'unknown' as const } : {}),

@@ -12,10 +12,14 @@ import type { SuspendedWork } from '../../domain/ports/deliveries.ts';
 import type { LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { messageAndCureOf } from '../../lib/errors.ts';
+import { sha256Url } from '../../lib/hash.ts';
+import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 import { standingAsked } from '../../observe/standing.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
-import { inOrder } from '../sync.ts';
+import { inOrder } from '../sources/reading-order.ts';
 import { createAcceptance } from './acceptance.ts';
+import { createWriteSum, type PlanBasis } from './plan-file.ts';
+import type { Recording } from './recording.ts';
 import { openRehearsal, type Rehearsal, type RehearsalTools } from './rehearsal.ts';
 
 export interface PlanRequest {
@@ -32,6 +36,8 @@ export interface PlanRequest {
 export interface PlanTools extends RehearsalTools {
   /** Gets the planned items, some hundred at once. The plan continues when the promise is fulfilled. */
   onItems: (items: readonly PlannedItem[]) => Promise<void>;
+  /** Gets the rows that are read. */
+  recording: Recording;
 }
 
 export interface PlanSummary {
@@ -46,6 +52,10 @@ export interface PlanSummary {
   requests: number;
   /** The lists that a sync reads before it creates items of these kinds. Their length is not known. */
   lists: readonly ListableKind[];
+  /** What the plan depends on besides the ledger. */
+  basis: PlanBasis;
+  /** The number of writes, and a digest of all of them in any order. */
+  writes: { count: number; digest: string };
 }
 
 const PAGE = 500;
@@ -65,7 +75,8 @@ const USUAL_PAGE = 100;
 export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortSignal): Promise<PlanSummary> {
   const { config } = request;
   const sources = request.sources.length === 0 ? config.sources.map(({ id }) => id) : [...request.sources];
-  const rehearsal = await openRehearsal(config, tools);
+  const rehearsal = await openRehearsal(config, tools, tools.recording);
+  const writes = createWriteSum();
   try {
     const counts: PlanSummary['counts'] = {};
     const report = async (items: readonly PlannedItem[]): Promise<void> => {
@@ -73,6 +84,7 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
         const ofAction = (counts[action] ??= {});
         ofAction[kind] = (ofAction[kind] ?? 0) + 1;
       }
+      for (const item of items) writes.add(item);
       if (items.length > 0) await tools.onItems(items);
     };
     const acceptance = createAcceptance(rehearsal, { suspended: UNCONFIRMED, page: PAGE });
@@ -94,6 +106,8 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
       standing,
       requests: sent.alone + imported,
       lists: [...sent.lists],
+      basis: await basisOf(rehearsal, config, tools.recording),
+      writes: writes.writes(),
     };
   } finally {
     await rehearsal.close();
@@ -105,6 +119,31 @@ async function stageRechecks({ ledger, clock }: Rehearsal): Promise<void> {
   const recheck = createRecheck({ ledger, now: () => clock.ticks() });
   do await recheck.stageNext();
   while (recheck.hasMore());
+}
+
+/** Digests of what the plan depends on. */
+async function basisOf(
+  { ledger, mappings }: Rehearsal,
+  config: RuntimeConfig,
+  recording: Recording,
+): Promise<PlanBasis> {
+  const digestOf = (value: unknown): string => sha256Url(canonicalJson(value as JsonValue));
+  const used = mappings();
+  const tables = used.flatMap(({ source, lookups }) =>
+    lookups.flatMap(({ name, entries }) =>
+      entries === null ? [] : [[`${source}/${name}`, digestOf([...entries])] as const],
+    ),
+  );
+  const rules = config.sources.map(({ id, omit, guard, onMissing }) => ({ id, omit, guard, onMissing }));
+  return {
+    target: config.target.baseUrl,
+    profile: digestOf(config.profile),
+    rules: digestOf({ rules, passports: config.passports }),
+    values: digestOf(await ledger.valuesByHand()),
+    mappings: Object.fromEntries(used.map(({ source, revision }) => [source, revision])),
+    lookups: Object.fromEntries(tables),
+    contents: recording.contents(),
+  };
 }
 
 async function pullAll(

@@ -1,3 +1,4 @@
+import type { LookupTable } from '../../domain/lookup.ts';
 import type { ProgressEvent } from '../../domain/ports/progress.ts';
 import type { Pacing } from '../../domain/ports/target.ts';
 import { copyLedger } from '../../ledger/backup/private-copy.ts';
@@ -15,6 +16,7 @@ import { queuePrefix } from '../open-reads.ts';
 import { createMappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { createPulls } from '../sources/pulls.ts';
+import type { Recording } from './recording.ts';
 
 export interface RehearsalTools {
   secrets: SecretStore;
@@ -35,6 +37,8 @@ export interface Rehearsal extends Pick<OpenedLedger, 'ledger' | 'reads'> {
   mapAgain(sources: readonly string[], abort: AbortSignal): Promise<void>;
   /** Resolves when no stored row waits for its mapping. */
   mapped(abort: AbortSignal): Promise<void>;
+  /** The mappings that the rehearsal uses, by source, and the entries of their lookup files, by table. */
+  mappings(): { source: string; revision: string; lookups: readonly LookupTable[] }[];
   close(): Promise<void>;
 }
 
@@ -70,6 +74,7 @@ const NO_TURN: Pacing = {
 export async function openRehearsal(
   config: RuntimeConfig,
   { secrets, log, version, clock: wallClock, onRead }: RehearsalTools,
+  recording: Recording,
 ): Promise<Rehearsal> {
   const clock = createRehearsalClock(wallClock);
   const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
@@ -119,7 +124,7 @@ export async function openRehearsal(
       beforeRun: () => Promise.resolve(),
       mapperOf: (source) => mappers.refresh(source),
       onEnd: () => undefined,
-      acknowledges: false,
+      wrap: (source, reader) => recording.record(source, reader),
     });
 
     async function mapped(abort: AbortSignal): Promise<void> {
@@ -145,6 +150,11 @@ export async function openRehearsal(
         await mapped(abort);
       },
       mapped,
+      mappings: () =>
+        config.sources.flatMap(({ id }) => {
+          const mapper = mappers.of(id);
+          return mapper === null ? [] : [{ source: id, revision: mapper.revision, lookups: mapper.lookups ?? [] }];
+        }),
       close: () => closeInOrder(closing),
     };
   } catch (error) {

@@ -24,8 +24,8 @@ export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   log: Logger;
   /** Called when a run has ended. */
   onEnd: () => void;
-  /** False if nothing is acknowledged to the sources, so that they archive and delete nothing. */
-  acknowledges?: boolean;
+  /** Wraps the reader of a source that was opened for a run. */
+  wrap?: (source: string, reader: SourceReader) => SourceReader;
 }
 
 /** How often a run checks whether the earlier run of its source waits for the ledger. */
@@ -39,7 +39,7 @@ export function createPulls({
   clock,
   log,
   onEnd,
-  acknowledges = true,
+  wrap = (_, reader) => reader,
   ...options
 }: PullsOptions) {
   const pulling = new Map<string, AbortController>();
@@ -89,11 +89,13 @@ export function createPulls({
     cause: RunCause,
     abort: AbortSignal,
     waitMs: number,
+    given: SourceReader | undefined,
   ): Promise<PullResult> {
     const { id, omit, guard, onMissing, snapshotEveryMs } = source;
     const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
-    const opening = { config, mapperOf, log, ledger: options.ledger, wait, acknowledges };
-    const { mapper, records } = await openToPull({ source, ...cause }, opening, abort);
+    const open = async () => given ?? wrap(id, await openSource(source, config, log));
+    const opening = { open, mapperOf, ledger: options.ledger, wait };
+    const { mapper, records } = await openToPull({ source: id, ...cause }, opening, abort);
     try {
       const request = { source: id, ...cause, reader: records, mapper, omit, guard, snapshotEveryMs };
       const onWarning = (stream: string, message: string) =>
@@ -118,7 +120,13 @@ export function createPulls({
     }
   }
 
-  async function pullInTurn(id: string, cause: RunCause, abort: AbortSignal, waitMs: number): Promise<PullResult> {
+  async function pullInTurn(
+    id: string,
+    cause: RunCause,
+    abort: AbortSignal,
+    waitMs: number,
+    given: SourceReader | undefined,
+  ): Promise<PullResult> {
     await beforeRun();
     sourceOf(id);
     const release = await lockSource(id, abort, waitMs);
@@ -127,7 +135,7 @@ export function createPulls({
     try {
       // The mapper is read only now, because a reload may have replaced the settings while the run waited.
       return await withAnySignal([abort, stopped.signal], (either) =>
-        withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs)),
+        withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs, given)),
       );
     } finally {
       await prune(id);
@@ -145,17 +153,19 @@ export function createPulls({
      * @throws Fault `interrupted` if the pull is aborted before it has begun, or the reason why the run before it waits
      * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
      *   queue that takes no jobs; they wait for ever if it is absent
+     * @param given what is read in the place of the source, for a plan that is applied
      */
     async pull(
       source: string,
       cause: RunCause,
       abort: AbortSignal,
       waitMs: number = Number.POSITIVE_INFINITY,
+      given?: SourceReader,
     ): Promise<PullResult> {
       const one = { source };
       asked.add(one);
       try {
-        return await pullInTurn(source, cause, abort, waitMs);
+        return await pullInTurn(source, cause, abort, waitMs, given);
       } finally {
         asked.delete(one);
       }
@@ -225,10 +235,8 @@ export type Pulls = ReturnType<typeof createPulls>;
 
 interface Opening extends Pick<PullOptions, 'wait'> {
   ledger: PullOptions['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
-  config: RuntimeConfig;
   mapperOf: (source: string) => Promise<Mapper>;
-  log: Logger;
-  acknowledges: boolean;
+  open: () => Promise<SourceReader>;
 }
 
 /**
@@ -237,18 +245,17 @@ interface Opening extends Pick<PullOptions, 'wait'> {
  * @throws the error because of which the source cannot be read, after the ledger has stored a failed run
  */
 async function openToPull(
-  { source, ...cause }: { source: ConfiguredSource } & RunCause,
-  { config, mapperOf, log, ledger, wait, acknowledges }: Opening,
+  { source, ...cause }: { source: string } & RunCause,
+  { open, mapperOf, ledger, wait }: Opening,
   abort: AbortSignal,
 ): Promise<{ mapper: Mapper; records: SourceReader }> {
   try {
-    const mapper = await mapperOf(source.id);
-    const lookups = new Map([[source.id, mapper.lookups ?? []]]);
+    const mapper = await mapperOf(source);
+    const lookups = new Map([[source, mapper.lookups ?? []]]);
     await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
-    const records = await openSource(source, config, log);
-    return { mapper, records: acknowledges ? records : { ...records, acknowledge: () => Promise.resolve() } };
+    return { mapper, records: await open() };
   } catch (error) {
-    await noteFailedRun({ source: source.id, ...cause }, error, { ledger, wait }, abort);
+    await noteFailedRun({ source, ...cause }, error, { ledger, wait }, abort);
     throw error;
   }
 }

@@ -169,6 +169,13 @@ export const FAULTS = {
     cure: '`dpp-sync quarantine` shows the rows with their reasons. Correct the export or the config, then read the source again.',
     ...READ_AGAIN,
   },
+  'plan.stale': {
+    exit: 2,
+    title: 'A plan does not fit any more, so nothing was applied.',
+    meaning: 'What the plan depends on has changed since it was made: the message names it.',
+    cure: 'Make the plan again, look at it, and apply it.',
+    command: 'dpp-sync plan --out FILE',
+  },
   'machine.limit': {
     exit: 3,
     title: 'This machine has no file descriptor, port or memory left for a connection.',

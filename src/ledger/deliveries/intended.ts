@@ -1,7 +1,7 @@
 // What deliveries ask for, beside what the platform has acknowledged: the content of a plan.
 
-import type { ItemRef } from '../../domain/item.ts';
 import { storedReason } from '../../domain/delivery/stored-reason.ts';
+import type { ItemRef } from '../../domain/item.ts';
 import type { IntendedWrite, LeftItem, PublicProduct } from '../../domain/ports/deliveries.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { acknowledgedContent, isStuck, revisionContent } from '../items/item-row.ts';

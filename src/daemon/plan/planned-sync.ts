@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
+import { fault } from '../../domain/faults.ts';
+import { PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
+import type { SourceReader } from '../../domain/ports/source.ts';
+import { kindWord } from '../../domain/words/states.ts';
+import type { Fault } from '../../lib/errors.ts';
+import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+import { plan } from './plan.ts';
+import { digestOf, type PlanBasis, readPlanFile, type StoredPlan } from './plan-file.ts';
+import { createRecording } from './recording.ts';
+import type { RehearsalTools } from './rehearsal.ts';
+
+/** A plan that fits, with the rows that it was made from. */
+export interface PlannedSync {
+  /** The sources of the plan. */
+  sources: readonly string[];
+  /** What a run reads in the place of a source: the rows that the plan is about, and no others. */
+  reader(source: string): SourceReader;
+  close(): Promise<void>;
+}
+
+/**
+ * Prepares to apply exactly the plan of a file: the sync is planned again, its rows are kept, and the result has to be the same.
+ *
+ * @throws Fault `plan.stale`, which names all that has changed, or `usage` if the file is no plan of a sync
+ */
+export async function preparePlanned(
+  file: string,
+  { config, tools }: { config: RuntimeConfig; tools: Omit<RehearsalTools, 'onRead'> },
+  abort: AbortSignal,
+): Promise<PlannedSync> {
+  const planned = new Set<bigint>();
+  const former = await readPlanFile(file, (item) => planned.add(digestOf(item)));
+  if (former.of === 'config') {
+    throw fault(
+      'usage',
+      `${file} shows what a config changes in stored rows (\`--stored\`), so it cannot be applied.`,
+      {
+        suggestion: 'Make a plan without `--stored`.',
+      },
+    );
+  }
+  assertKnownSources(former, config);
+  const folder = await makeTemporaryFolder(existsSync(config.ledger) ? dirname(config.ledger) : tmpdir(), 'plan');
+  const recording = await createRecording(folder);
+  const close = async (): Promise<void> => {
+    try {
+      await recording.close();
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  };
+  try {
+    const unplanned: PlannedItem[] = [];
+    const request = { of: 'sync', config, sources: former.sources } as const;
+    const onItems = async (items: readonly PlannedItem[]): Promise<void> => {
+      const others = items.filter((item) => PLANNED_WRITES.includes(item.action) && !planned.has(digestOf(item)));
+      if (unplanned.length === 0) unplanned.push(...others.slice(0, 1));
+    };
+    const summary = await plan(request, { ...tools, onRead: () => undefined, onItems, recording }, abort);
+    abort.throwIfAborted();
+    const { count, digest } = summary.writes;
+    const isSame = count === former.writes.count && digest === former.writes.digest;
+    const changed = changesOf(former.basis, summary.basis);
+    if (!isSame && changed.length === 0) changed.push(ledgerChange(unplanned[0]));
+    if (changed.length > 0) throw staleFault(file, changed);
+    for (const { source, error } of summary.failed) throw staleFault(file, [`${source} cannot be read: ${error}`]);
+    return { sources: former.sources, reader: (source) => recording.replay(source), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function assertKnownSources({ sources }: StoredPlan, config: RuntimeConfig): void {
+  const gone = sources.find((source) => config.sources.every(({ id }) => id !== source));
+  if (gone !== undefined) throw staleFault(config.file, [`the config has no source ${gone} any more`]);
+}
+
+function staleFault(file: string, changed: readonly string[]): Fault {
+  return fault('plan.stale', `The plan ${file} does not fit any more, and nothing was sent: ${changed.join('; ')}.`);
+}
+
+/** What a plan depends on and is not as it was, in words. */
+function changesOf(was: PlanBasis, is: PlanBasis): string[] {
+  const one = (name: 'target' | 'profile' | 'rules' | 'values', words: string): string[] =>
+    was[name] === is[name] ? [] : [`${words} changed`];
+  const many = (name: 'mappings' | 'lookups' | 'contents', words: (of: string) => string): string[] =>
+    [...new Set([...Object.keys(was[name]), ...Object.keys(is[name])])]
+      .filter((of) => was[name][of] !== is[name][of])
+      .map((of) => `${words(of)} changed`);
+  return [
+    ...one('target', 'the platform has'),
+    ...one('profile', 'the profile has'),
+    ...one('rules', "the config's rules for sources or passports have"),
+    ...one('values', 'the values of lookup tables that people have given have'),
+    ...many('mappings', (source) => `the mapping of ${source} has`),
+    ...many('lookups', (name) => `the lookup table ${name} has`),
+    ...many('contents', (stream) => `the rows of ${stream} have`),
+  ];
+}
+
+function ledgerChange(item: PlannedItem | undefined): string {
+  if (item === undefined) return 'a write of the plan is not needed any more';
+  const { kind, key, naturalKey } = item;
+  return `the revision of ${kindWord(kind)} ${naturalKey ?? key} has changed`;
+}

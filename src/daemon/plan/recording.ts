@@ -1,0 +1,124 @@
+// Records what a plan reads from its sources, so that exactly these rows can be applied later: a row that changes meanwhile is not
+// in them.
+
+import { createHash, type Hash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
+import { fault } from '../../domain/faults.ts';
+import type { Page, ReadMode, SourceReader, SourceStream } from '../../domain/ports/source.ts';
+import { canonicalJson, type JsonValue } from '../../lib/json.ts';
+
+/** One read of a stream, from its beginning to its end or to where the reader has stopped. */
+interface RecordedRead {
+  mode: ReadMode;
+  cursor: string;
+  /** The place of each page in the file. */
+  pages: { at: number; length: number }[];
+}
+
+interface RecordedStream {
+  stream: SourceStream;
+  content: Hash;
+  reads: RecordedRead[];
+}
+
+export interface Recording {
+  /** A reader that records what is read from another one. It acknowledges nothing, and leaves the other one open. */
+  record(source: string, reader: SourceReader): SourceReader;
+  /** A reader that gives again what was recorded. It acknowledges to the recorded reader. */
+  replay(source: string): SourceReader;
+  /** A digest of the rows of each stream, by source and stream. Call it once, after all reads. */
+  contents(): Record<string, string>;
+  /** Closes the recorded readers. */
+  close(): Promise<void>;
+}
+
+/** @param folder where the rows are kept; null to keep only their digests */
+export async function createRecording(folder: string | null): Promise<Recording> {
+  const file: FileHandle | null = folder === null ? null : await open(join(folder, 'rows'), 'wx+', 0o600);
+  const readers = new Map<string, { reader: SourceReader; streams: Map<string, RecordedStream> }>();
+  let end = 0;
+
+  async function keep(read: RecordedRead, page: Page): Promise<void> {
+    if (file === null) return;
+    const bytes = serialize(page);
+    await file.write(bytes, 0, bytes.length, end);
+    read.pages.push({ at: end, length: bytes.length });
+    end += bytes.length;
+  }
+
+  async function* recorded(
+    of: RecordedStream,
+    ...[from, signal]: Parameters<SourceStream['pull']>
+  ): AsyncGenerator<Page> {
+    const read: RecordedRead = { mode: from.mode, cursor: canonicalJson(from.cursor), pages: [] };
+    of.reads.push(read);
+    of.content.update(`${read.mode} ${read.cursor}\n`);
+    for await (const page of of.stream.pull(from, signal)) {
+      for (const { fields, issues } of page.rows)
+        of.content.update(JSON.stringify(issues === undefined ? fields : [fields, issues]));
+      await keep(read, page);
+      yield page;
+    }
+  }
+
+  async function* replayed(
+    { reads }: RecordedStream,
+    name: string,
+    { mode, cursor }: { mode: ReadMode; cursor: JsonValue | null },
+  ): AsyncGenerator<Page> {
+    const read = reads.shift();
+    if (read?.mode !== mode || read.cursor !== canonicalJson(cursor)) {
+      throw fault('plan.stale', `The plan does not fit any more: ${name} would be read from another place now.`);
+    }
+    for (const { at, length } of read.pages) {
+      const bytes = Buffer.alloc(length);
+      await file?.read(bytes, 0, length, at);
+      yield deserialize(bytes) as Page;
+    }
+  }
+
+  return {
+    record(source, reader) {
+      const streams = new Map(
+        reader.streams.map((stream) => [
+          stream.name,
+          { stream, content: createHash('sha256'), reads: [] } satisfies RecordedStream,
+        ]),
+      );
+      readers.set(source, { reader, streams });
+      return {
+        streams: [...streams.values()].map((of) => ({ ...of.stream, pull: (...from) => recorded(of, ...from) })),
+        acknowledge: () => Promise.resolve(),
+        close: () => Promise.resolve(),
+      };
+    },
+    replay(source) {
+      const found = readers.get(source);
+      if (found === undefined) throw new Error(`Nothing of ${source} was recorded.`);
+      const { reader, streams } = found;
+      return {
+        streams: [...streams.values()].map((of) => ({
+          ...of.stream,
+          pull: (from) => replayed(of, `${source}/${of.stream.name}`, from),
+        })),
+        acknowledge: (...acknowledged) => reader.acknowledge(...acknowledged),
+        close: () => Promise.resolve(),
+      };
+    },
+    contents: () =>
+      Object.fromEntries(
+        [...readers].flatMap(([source, { streams }]) =>
+          [...streams].map(([name, { content }]) => [`${source}/${name}`, content.digest('base64url')]),
+        ),
+      ),
+    async close() {
+      try {
+        for (const { reader } of readers.values()) await reader.close();
+      } finally {
+        await file?.close();
+      }
+    },
+  };
+}
