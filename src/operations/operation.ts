@@ -29,6 +29,8 @@ export interface Operation<Asked, Result, Context = OperationContext> {
   action?: string;
   /** Checks a request that comes from another process. */
   request: z.ZodType<Asked>;
+  /** What the admin API takes in its place, if a request may name files of this machine. */
+  overHttp?: z.ZodType<Asked>;
   /** The document of the result. */
   result: z.ZodType<Result>;
   /** The document of the result, which `--json` prints and the API answers. Without this function it follows from `result`. */

@@ -37,6 +37,7 @@ export const syncSources: Operation<SyncAsked, Synced> = {
   role: 'operator',
   summary: 'Pulls, maps, sends and publishes.',
   request: SyncAsked,
+  overHttp: SyncAsked.omit({ plan: true }),
   result: syncResult(),
   async run(request, context) {
     assertSources(context.runtime.config, [...request.sources, ...request.accept]);

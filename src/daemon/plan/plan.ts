@@ -122,13 +122,9 @@ async function stageRechecks({ ledger, clock }: Rehearsal): Promise<void> {
 }
 
 /** Digests of what the plan depends on. */
-async function basisOf(
-  { ledger, mappings }: Rehearsal,
-  config: RuntimeConfig,
-  recording: Recording,
-): Promise<PlanBasis> {
+async function basisOf(rehearsal: Rehearsal, config: RuntimeConfig, recording: Recording): Promise<PlanBasis> {
   const digestOf = (value: unknown): string => sha256Url(canonicalJson(value as JsonValue));
-  const used = mappings();
+  const used = rehearsal.mappings();
   const tables = used.flatMap(({ source, lookups }) =>
     lookups.flatMap(({ name, entries }) =>
       entries === null ? [] : [[`${source}/${name}`, digestOf([...entries])] as const],
@@ -139,7 +135,7 @@ async function basisOf(
     target: config.target.baseUrl,
     profile: digestOf(config.profile),
     rules: digestOf({ rules, passports: config.passports }),
-    values: digestOf(await ledger.valuesByHand()),
+    values: digestOf(await rehearsal.ledger.valuesByHand()),
     mappings: Object.fromEntries(used.map(({ source, revision }) => [source, revision])),
     lookups: Object.fromEntries(tables),
     contents: recording.contents(),
@@ -189,7 +185,18 @@ async function reportLeft(
     for (;;) {
       const items = await ledger.leftItems({ of: which, afterId, limit: PAGE });
       const selected = items.filter(({ source }) => sources.includes(source));
-      await report(selected.map(({ id: _, ...item }) => ({ action: 'blocked', fields: {}, ...item })));
+      await report(
+        selected.map(({ kind, key, naturalKey, source, state, reason }) => ({
+          action: 'blocked',
+          kind,
+          key,
+          naturalKey,
+          source,
+          fields: {},
+          state,
+          reason,
+        })),
+      );
       const last = items.at(-1);
       if (last === undefined || items.length < PAGE) break;
       afterId = last.id;

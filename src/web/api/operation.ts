@@ -57,14 +57,14 @@ export const NOTHING = z.strictObject({});
  * document.
  */
 export function apiOperation(operation: AnyOperation): ApiOperation {
-  const { name, kind, summary, request, result, at = `POST /operations/${name}` } = operation;
+  const { name, kind, summary, request, overHttp = request, result, at = `POST /operations/${name}` } = operation;
   const [method = '', path = ''] = at.split(' ');
   const described = { ...describedAs(operation, path), method: method as ApiOperation['method'] };
   if (kind === 'work') {
     return {
       ...described,
       params: NOTHING,
-      body: request,
+      body: overHttp,
       answer: { status: 202, schema: TaskDocument },
       async handle({ body, person }, { tasks }) {
         return started(await tasks.start(operation, body, { who: person.name, via: 'api', title: summary }));

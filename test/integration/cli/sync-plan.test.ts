@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -32,7 +32,10 @@ let world: World;
 let file: string;
 
 beforeEach(async () => {
-  world = await createWorld({ config: { sources: sources() }, files: { 'products.csv': PRODUCTS, 'states.csv': STATES } });
+  world = await createWorld({
+    config: { sources: sources() },
+    files: { 'products.csv': PRODUCTS, 'states.csv': STATES },
+  });
   file = join(world.folder, 'plan.jsonl');
 });
 afterEach(() => world.remove());
@@ -61,7 +64,10 @@ function configured(change: object): void {
   world.write('dpp-sync.yaml', stringify({ ...config, sources: sources(), ...change }));
 }
 
-const names = () => Object.values(world.contents().products).map((product) => (product as { name: string }).name).sort();
+const names = () =>
+  Object.values(world.contents().products)
+    .map((product) => (product as { name: string }).name)
+    .sort();
 
 describe('sync --plan', () => {
   it('a plan is applied as it was shown, and nothing is left to plan', async () => {
@@ -101,7 +107,11 @@ describe('sync --plan', () => {
   });
 
   const CHANGES: [what: string, change: () => Promise<unknown> | void, named: string][] = [
-    ['rows', () => world.write('products.csv', PRODUCTS.replace('Valve', 'Valve 2')), 'the rows of erp/default have changed'],
+    [
+      'rows',
+      () => world.write('products.csv', PRODUCTS.replace('Valve', 'Valve 2')),
+      'the rows of erp/default have changed',
+    ],
     [
       'rows that make the same items',
       () => world.write('products.csv', 'SKU,NAME,STATE,NOTE\nA-1,Steel pump,1,x\nA-2,Valve,1,\nA-3,Filter,2,\n'),
@@ -112,7 +122,11 @@ describe('sync --plan', () => {
       () => configured({ sources: sources({ ...MAPPING, fields: { ...MAPPING.fields, name: '"The " + row.NAME' } }) }),
       'the mapping of erp has changed',
     ],
-    ['a lookup file', () => world.write('states.csv', STATES.replace('DRAFT', 'RETIRED')), 'the lookup table erp/states has changed'],
+    [
+      'a lookup file',
+      () => world.write('states.csv', STATES.replace('DRAFT', 'RETIRED')),
+      'the lookup table erp/states has changed',
+    ],
     [
       'the profile',
       () => {
