@@ -7,12 +7,13 @@ import { type FieldChange, PLANNED_ACTIONS, PLANNED_WRITES, type PlannedItem } f
 import { kindWord, stateWord } from '../../domain/words/states.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { assertSources } from '../../operations/named.ts';
+import { showStatus } from '../../operations/status.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';
 import type { Output } from '../text/output.ts';
 import { createReadProgress } from '../text/progress.ts';
-import { printable, shorten } from '../text/style.ts';
+import { formatDuration, printable, shorten } from '../text/style.ts';
 import { countKind, formatValue } from '../text/words.ts';
 import { runLines } from './sync.ts';
 
@@ -54,7 +55,7 @@ async function planSync(sources: readonly string[], flags: PlanFlags, context: C
     flags.out === undefined
       ? await rehearse(sources, flags, { config, context, file: null })
       : (await writeWholeFile(flags.out, 0o600, (file) => rehearse(sources, flags, { config, context, file }))).written;
-  if (!output.json) output.print(...planLines(made, config, flags, output));
+  if (!output.json) output.print(...planLines(made, flags, output));
   for (const { source, error } of made.summary.failed) output.error(`error: ${source} could not be read: ${error}`);
   return exitCodeOf(made.summary, flags);
 }
@@ -63,6 +64,15 @@ async function planSync(sources: readonly string[], flags: PlanFlags, context: C
 interface Made {
   summary: PlanSummary;
   shown: PlannedItem[];
+  /** How many requests a second the platform allows: as the daemon has learnt it, or as the config limits it; null if nothing is known. */
+  rate: number | null;
+}
+
+/** The rate of the daemon that works on the ledger, within the limit of the config. */
+async function rateOf(config: RuntimeConfig, context: CommandContext): Promise<number | null> {
+  const status = await context.lookInDaemon(config, showStatus, {});
+  const known = [status?.requestsPerSecond?.allowed, config.target.maxRate].filter((rate) => typeof rate === 'number');
+  return known.length === 0 ? null : Math.min(...known);
 }
 
 async function rehearse(
@@ -105,8 +115,10 @@ async function rehearse(
     const onRead = (_: string, rows: number, place: { done: number; total: number } | null) =>
       progress.show(rows, place);
     const summary = await plan(of, { ...tools, onRead }, context.interruption());
-    await write({ type: 'summary', ok: exitCodeOf(summary, {}) === 0, ...summaryDocument(summary) });
-    return { summary, shown };
+    const rate = await rateOf(config, context);
+    const seconds = rate === null ? null : Math.ceil(summary.requests / rate);
+    await write({ type: 'summary', ok: exitCodeOf(summary, {}) === 0, ...summaryDocument(summary), seconds });
+    return { summary, shown, rate };
   } finally {
     progress.stop();
     await recording.close();
@@ -158,12 +170,7 @@ const MARKS: Record<PlannedItem['action'], string> = {
 };
 const COLOURS = { '+': 'green', '~': 'yellow', '-': 'red', '!': 'red' } as const;
 
-function planLines(
-  { summary, shown }: Made,
-  config: RuntimeConfig,
-  { limit, out }: PlanFlags,
-  output: Output,
-): string[] {
+function planLines({ summary, shown, rate }: Made, { limit, out }: PlanFlags, output: Output): string[] {
   const { paint } = output;
   const lines = runLines(summary, output);
   const present = PLANNED_ACTIONS.filter((action) => countOf(summary, action) > 0);
@@ -182,25 +189,29 @@ function planLines(
     ({ source, stream }) =>
       `${paint('yellow', 'held:')} The guard would hold ${source}/${stream}. \`dpp-sync status\` says more once a sync has read it.`,
   );
-  return [...lines, '', ...guards, ...closing(summary, config, { out, present: present.length, paint })];
+  return [...lines, '', ...guards, ...closing(summary, { out, present: present.length, rate, paint })];
 }
 
 function closing(
   summary: PlanSummary,
-  config: RuntimeConfig,
-  { out, present, paint }: { out: string | undefined; present: number; paint: Output['paint'] },
+  {
+    out,
+    present,
+    rate,
+    paint,
+  }: { out: string | undefined; present: number; rate: number | null; paint: Output['paint'] },
 ): string[] {
-  const writes = writesOf(summary);
-  if (writes === 0) return [paint('green', 'A sync would send nothing.')];
+  if (writesOf(summary) === 0) return [paint('green', 'A sync would send nothing.')];
+  const { requests } = summary;
   const lists = summary.lists.map((kind) => `${kind}s`).join(' and ');
-  const first = lists === '' ? '' : ` It first reads the platform's list of ${lists}, which decides what is created.`;
-  const { maxRate } = config.target;
-  const seconds =
-    maxRate === null
-      ? ''
-      : ` At \`target.maxRate\` that takes at least ${formatCount(Math.ceil(summary.requests / maxRate))} s.`;
+  const first = lists === '' ? '' : ` Before, it reads the platform's list of ${lists}, which decides what is created.`;
+  const time =
+    rate === null
+      ? 'How long that takes depends on the rate that the platform allows, which is learnt while the sync sends.'
+      : `At ${formatCount(rate)} requests a second that takes about ${formatDuration((requests / rate) * 1000)}.`;
   return [
-    `A sync would send about ${counted(summary.requests, 'request')}.${first}${seconds}`,
+    `A sync would send about ${counted(requests, 'request')}.${first}`,
+    time,
     ...(out === undefined && present > 0
       ? ['To see every item, add --out FILE or --json.']
       : [`Every item is in ${out}.`]),

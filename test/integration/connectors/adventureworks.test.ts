@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SyncReport } from '../../../src/operations/runtime.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
 import { adventureworksSources, readAdventureworks } from '../../support/connectors/adventureworks.ts';
 import { describeRealExport } from '../../support/connectors/real-exports.ts';
 import { text } from '../../support/ledger/items.ts';
@@ -10,7 +13,37 @@ import { createWorld, type World } from '../../support/worlds/world.ts';
 describeRealExport('adventureworks', 'AdventureWorks', (folder) => {
   describe('over the embedded queue', () => suite(folder, 'embedded'));
   describeRedis('over Redis', () => suite(folder, 'redis'));
+
+  it('a plan of AdventureWorks is applied as it was shown, and leaves nothing to plan', async () => {
+    const passports = { init: 'when-complete', publish: 'auto' };
+    const config = { sources: adventureworksSources(folder), passports };
+    const world = await createWorld({ config, sandbox: { gates: { materialData: { enabled: false } } } });
+    const file = join(world.folder, 'plan.jsonl');
+    const dpp = (...args: string[]) => runHere([...args, '-c', world.configFile]);
+    try {
+      expect((await dpp('plan', '--out', file, '--exit-code')).exitCode).toBe(4);
+      const planned = readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as PlanLine);
+      const keysOf = (kind: string) =>
+        planned.flatMap((line) => (line.action?.startsWith('create') && line.kind === kind ? [line.key] : []));
+      expect((await dpp('sync', '--plan', file)).exitCode).toBe(4);
+      const { products, bomItems } = world.contents();
+      expect(keysOf('product')).toHaveLength(products.length);
+      expect(keysOf('bom_item')).toHaveLength(bomItems.length);
+      expect((await dpp('plan', '--exit-code')).exitCode).toBe(0);
+    } finally {
+      await world.remove();
+    }
+  });
 });
+
+interface PlanLine {
+  action?: string;
+  kind?: string;
+  key?: string;
+}
 
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
