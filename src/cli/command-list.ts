@@ -31,6 +31,10 @@ export const COMMANDS: readonly ListedCommand[] = [
     summary: 'show records beside the items that they map to, and what is wrong with them',
   },
   {
+    term: 'test [options] [file...]',
+    summary: 'run the cases of the mappings, without key, network or ledger',
+  },
+  {
     term: 'plan [options] [source...]',
     summary: 'what a sync would do, item by item; sends nothing and stores nothing',
   },

@@ -2,10 +2,10 @@ import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Admin } from '../admin/local-admin.ts';
 import type { ApiClient } from '../api/api-client.ts';
-import type { LedgerNeeds, Needs, SourceNeeds } from '../config/interpolate.ts';
-import type { LedgerConfig } from '../config/loaded-config.ts';
+import type { LedgerNeeds, MappingNeeds, Needs, SourceNeeds } from '../config/interpolate.ts';
+import type { LedgerConfig, MappingsConfig } from '../config/loaded-config.ts';
 import { formatProblem } from '../config/problem.ts';
-import { loadConfigOfLedger, loadRuntimeConfig } from '../daemon/load.ts';
+import { loadConfigOfLedger, loadConfigOfMappings, loadRuntimeConfig } from '../daemon/load.ts';
 import { type OpenedViews, openViews } from '../daemon/open-reads.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
@@ -34,9 +34,11 @@ export interface CommandContext {
   /**
    * Loads the config that `--config` names, and prints its warnings.
    *
-   * @param needs `ledger` for a command that only reads the ledger. It needs no secret, and gets no `web` section
+   * @param needs `ledger` for a command that only reads the ledger. It needs no secret, and gets no `web` section.
+   *   `mappings` for a command that only maps rows which it is given
    */
   loadConfig(needs: LedgerNeeds): Promise<LedgerConfig>;
+  loadConfig(needs: MappingNeeds): Promise<MappingsConfig>;
   loadConfig(needs?: SourceNeeds): Promise<RuntimeConfig>;
   /** Opens the ledger, the queue and the API client for writing. The caller closes them. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
@@ -139,13 +141,17 @@ export function createContext(options: {
     return createLogger({ level, secrets, write });
   }
 
+  async function loaded(needs: Needs | undefined): Promise<MappingsConfig> {
+    if (needs === 'mappings') return loadConfigOfMappings(configFile, secrets);
+    if (needs === 'ledger' || needs === 'ledger_and_queue') return loadConfigOfLedger(configFile, secrets, needs);
+    return loadRuntimeConfig(configFile, secrets, needs);
+  }
+
   function loadConfig(needs: LedgerNeeds): Promise<LedgerConfig>;
+  function loadConfig(needs: MappingNeeds): Promise<MappingsConfig>;
   function loadConfig(needs?: SourceNeeds): Promise<RuntimeConfig>;
-  async function loadConfig(needs?: Needs): Promise<LedgerConfig> {
-    const config =
-      needs === 'ledger' || needs === 'ledger_and_queue'
-        ? await loadConfigOfLedger(configFile, secrets, needs)
-        : await loadRuntimeConfig(configFile, secrets, needs);
+  async function loadConfig(needs?: Needs): Promise<MappingsConfig> {
+    const config = await loaded(needs);
     for (const warning of config.warnings) output.note(`warning: ${printable(formatProblem(warning))}`);
     return config;
   }

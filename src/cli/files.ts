@@ -25,6 +25,7 @@ export async function readInputFile(file: string, bytesMax: number): Promise<str
  *
  * @param mode the mode of the file, before the umask
  * @param write writes the content; if it throws, no file is left
+ * @param option the option that names the file
  * @returns the absolute path, and the result of `write`
  * @throws Fault `usage` if the file cannot be written, or the error of `write` if it is a `Fault`
  */
@@ -32,6 +33,7 @@ export async function writeWholeFile<T>(
   path: string,
   mode: number,
   write: (handle: FileHandle) => Promise<T>,
+  option = '--out',
 ): Promise<{ file: string; written: T }> {
   const file = resolve(path);
   const partial = join(dirname(file), `.${basename(file)}.${randomUUID()}.part`);
@@ -52,7 +54,7 @@ export async function writeWholeFile<T>(
   } catch (error) {
     if (error instanceof Fault) throw error;
     throw fault('usage', `${file} cannot be written: ${fileReasonOf(error)}.`, {
-      suggestion: 'With --out, name a file in a folder that exists and in which dpp-sync may write.',
+      suggestion: `With ${option}, name a file in a folder that exists and in which dpp-sync may write.`,
       cause: error,
     });
   }

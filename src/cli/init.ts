@@ -1,10 +1,12 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { constants, existsSync, writeFileSync } from 'node:fs';
+import { copyFile, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { casesFileOf } from '../config/cases/read-cases.ts';
 import { type Environment, processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../lib/errors.ts';
+import { writeFirstCase } from './cases/first-case.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { ProposedConfig } from './init/propose-config.ts';
 import { previewSource } from './source/preview.ts';
@@ -22,7 +24,8 @@ Examples:
   $ dpp-sync init                                 an example config, to be written by hand
 
 CSV, JSON, JSON lines, XML, XLSX, BMEcat, GDSN and SAP IDoc files are recognised, also in .gz and .zip form. Each line of
-the config says why it is proposed; lines with TODO need you. The config is written to --config (dpp-sync.yaml).`;
+the config says why it is proposed; lines with TODO need you. The config is written to --config (dpp-sync.yaml), and beside
+it a first case for \`dpp-sync test\` (dpp-sync.cases.yaml).`;
 
 /** How many records of each stream are shown. */
 const SHOWN = 3;
@@ -44,11 +47,28 @@ async function initByHand({ force = false }: InitOptions, context: CommandContex
   const { output, configFile } = context;
   const example = await readFile(join(context.package.root, 'config', 'dpp-sync.example.yaml'), 'utf8');
   writeConfig(configFile, example, force);
-  if (output.json) output.document({ ok: true, file: resolve(configFile), from: null });
+  const cases = await copyExampleCases(context);
+  if (output.json) output.document({ ok: true, file: resolve(configFile), from: null, cases });
   output.print(
     `An example config is in ${printable(configFile)}. Put your own values into it, then run \`dpp-sync check\`.`,
+    ...(cases === null
+      ? []
+      : [`${printable(casesFileOf(configFile))} has cases of its mappings, which \`dpp-sync test\` runs.`]),
   );
   return 0;
+}
+
+/** Returns the absolute path; null if there is such a file already, which stays as it is. */
+async function copyExampleCases(context: CommandContext): Promise<string | null> {
+  const file = casesFileOf(context.configFile);
+  const example = join(context.package.root, 'config', 'dpp-sync.example.cases.yaml');
+  try {
+    await copyFile(example, file, constants.COPYFILE_EXCL);
+    return resolve(file);
+  } catch (error) {
+    if (systemCodeOf(error) === 'EEXIST') return null;
+    throw unwritable(file, error);
+  }
 }
 
 async function initFrom(file: string, { force = false }: InitOptions, context: CommandContext): Promise<number> {
@@ -74,7 +94,12 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
   if (source === undefined) throw new Error(`The config that was written has no source ${found.source}.`);
   const streams = source.streams.map(({ name }) => name);
   const preview = await previewSource(source, config, { limit: SHOWN, counts: true, streams }, context);
-  if (output.json) output.document(initDocument(file, found, context, preview.counts));
+  const cases = await writeFirstCase(source, config, context);
+  if (output.json) output.document({ ...initDocument(file, found, context, preview.counts), cases });
+  if (cases !== null) {
+    const what = 'a first case of the mappings: a row, and what it becomes now';
+    output.print(`${output.paint('green', '✓')} wrote ${printable(casesFileOf(configFile))} with ${what}.`, '');
+  }
   const todo = found.todo.length === 1 ? 'line' : `${found.todo.length} lines`;
   output.print(
     'Next:',
@@ -84,6 +109,7 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
           `  read the ${todo} with TODO in ${printable(configFile)}: correct or keep each line, and delete the word TODO`,
         ]),
     `  dpp-sync preview ${found.source} --issues`,
+    ...(cases === null ? [] : ['  dpp-sync test']),
     ...settingLines(processEnvironment()),
     '  dpp-sync check',
     '  if there are several files: `dpp-sync init --from FILE -c OTHER.yaml` for each one, then "Join several files" in docs/getting-started.md',
@@ -133,9 +159,13 @@ function writeConfig(file: string, text: string, force: boolean): void {
     writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') throw takenFault(file);
-    throw fault('usage', `${file} cannot be written: ${fileReasonOf(error)}.`, {
-      suggestion: 'With -c, name a file in a folder that exists and in which dpp-sync may write.',
-      cause: error,
-    });
+    throw unwritable(file, error);
   }
+}
+
+function unwritable(file: string, error: unknown): Error {
+  return fault('usage', `${file} cannot be written: ${fileReasonOf(error)}.`, {
+    suggestion: 'With -c, name a file in a folder that exists and in which dpp-sync may write.',
+    cause: error,
+  });
 }

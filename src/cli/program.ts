@@ -149,6 +149,7 @@ const LOADERS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   init: async () => (await import('./init.ts')).addInitCommand,
   check: async () => (await import('./source/check.ts')).addCheckCommand,
   preview: async () => (await import('./source/preview.ts')).addPreviewCommand,
+  test: async () => (await import('./cases/test.ts')).addTestCommand,
   plan: async () => (await import('./source/plan.ts')).addPlanCommand,
   sync: async () => (await import('./source/sync.ts')).addSyncCommand,
   start: async () => (await import('./start.ts')).addStartCommand,

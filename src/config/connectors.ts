@@ -190,6 +190,28 @@ function checkStreams<Connector extends ConnectorSchemas>(
   return options !== undefined && streams.length === names.length ? { connector, options, streams } : undefined;
 }
 
+/** A stream without its options. */
+export type KeyedStream = Pick<LoadedStream, 'name' | 'key'>;
+
+/**
+ * The streams of a source with their keys, for a command that loads no connector.
+ *
+ * @returns undefined when there was a problem
+ */
+export function checkStreamKeys(
+  source: Record<string, unknown>,
+  path: readonly PathSegment[],
+  check: Pick<SettingsContext, 'findings' | 'isExpanded'>,
+): KeyedStream[] | undefined {
+  const streams: KeyedStream[] = [];
+  const given = givenStreams(source, path);
+  for (const { name, path: at, key: columns } of given) {
+    const key = checkKey(columns, [...at, 'key'], { ...check, path: at });
+    if (key !== undefined) streams.push({ name, key });
+  }
+  return streams.length === given.length ? streams : undefined;
+}
+
 function checkKey(value: unknown, path: PathSegment[], check: SettingsContext): string[] | undefined {
   return value === undefined ? [] : parseSettings(StreamKey, value, { ...check, path });
 }
@@ -211,7 +233,10 @@ function checkOmit(
 
 /** A stream as the config has it. */
 interface GivenStream {
+  name: string;
   path: PathSegment[];
+  /** The unchecked columns that identify a record. */
+  key: unknown;
   /** The settings of the stream besides `key`. */
   settings: Record<string, unknown>;
   /** True if the settings are in `options` of the source, together with the options of the source. */
@@ -277,12 +302,12 @@ export async function addStreamsOfOtherConnectors<Connector extends ConnectorSch
 
 function givenStreams(source: Record<string, unknown>, path: readonly PathSegment[]): GivenStream[] {
   const { streams, options } = source;
-  const given = isJsonObject(streams) ? streams : streams === undefined ? { [DEFAULT_STREAM]: options } : {};
+  const given = isJsonObject(streams) ? streams : streams === undefined ? { [DEFAULT_STREAM]: options ?? {} } : {};
   return Object.entries(given).flatMap(([name, value]) => {
     if (!isJsonObject(value)) return [];
-    const { key: _, ...settings } = value;
+    const { key, ...settings } = value;
     const isSingle = streams === undefined;
-    return [{ path: [...path, ...(isSingle ? ['options'] : ['streams', name])], settings, isSingle }];
+    return [{ name, path: [...path, ...(isSingle ? ['options'] : ['streams', name])], key, settings, isSingle }];
   });
 }
 

@@ -193,8 +193,10 @@ export type LedgerNeeds = 'ledger' | 'ledger_and_queue';
  * ledger, and writes rows in the form of the sources' files.
  */
 export type SourceNeeds = 'all' | 'sources' | 'dialects';
+/** The needs of a command that maps rows which it is given, and reads neither sources nor the ledger. */
+export type MappingNeeds = 'mappings';
 /** The parts of the config that a command needs. */
-export type Needs = LedgerNeeds | SourceNeeds;
+export type Needs = LedgerNeeds | SourceNeeds | MappingNeeds;
 
 /** The sections that a command needs if it does not need all. */
 const READ_SECTIONS = ['target', 'queue', 'queuePassword', 'ledger', 'sources', 'passports'];
@@ -209,6 +211,7 @@ const STAND_IN = 'UNRESOLVED-SECRET-THAT-NOBODY-USES';
 export function leaveOutUnread(interpolated: Interpolated, needs: Needs): Interpolated {
   const { value } = interpolated;
   if (needs === 'all' || !isJsonObject(value)) return interpolated;
+  if (needs === 'mappings') return onlyMappings(interpolated, value);
   const unread = new Set(['web']);
   const problems = interpolated.problems.filter(({ path }) => {
     const [section] = path;
@@ -221,8 +224,39 @@ export function leaveOutUnread(interpolated: Interpolated, needs: Needs): Interp
   return { ...interpolated, value: read, problems };
 }
 
+/** The address of a platform that nobody calls. */
+const STAND_IN_URL = 'https://unused.invalid';
+/** The members of a source on which the result of a mapping depends. */
+const MAPPING_MEMBERS = ['id', 'connector', 'streams', 'options', 'omit', 'lookups', 'units', 'mappings'];
+
+/**
+ * The sources and the profile alone, with a platform that nobody calls. A placeholder without a value is a problem only
+ * where the result of a mapping depends on it.
+ */
+function onlyMappings(interpolated: Interpolated, { target, sources }: JsonObject): Interpolated {
+  const profile = isJsonObject(target) && target['profile'] !== undefined ? { profile: target['profile'] } : {};
+  const value = {
+    target: { baseUrl: STAND_IN_URL, apiKey: STAND_IN, ...profile },
+    ...(sources === undefined ? {} : { sources }),
+  };
+  const problems = interpolated.problems.filter(({ path }) => {
+    const [section, , member, ...below] = path;
+    if (section !== 'sources' || member === undefined) return formatPath(path) === 'target.profile';
+    if (!MAPPING_MEMBERS.includes(String(member))) removeAt(value, path.slice(0, 3));
+    else if (isOfConnector(String(member), below)) setAt(value, path);
+    else return true;
+    return false;
+  });
+  return { ...interpolated, value, problems };
+}
+
+/** Whether a setting of a source only says which files or tables are read, and how. */
+function isOfConnector(member: string, below: readonly PathSegment[]): boolean {
+  return member === 'connector' || ((member === 'options' || member === 'streams') && !below.includes('key'));
+}
+
 /** Whether the command uses no setting with this path, of those that may contain a secret. */
-function isUnused(path: readonly PathSegment[], needs: Exclude<Needs, 'all'>): boolean {
+function isUnused(path: readonly PathSegment[], needs: Exclude<Needs, 'all' | MappingNeeds>): boolean {
   const name = formatPath(path);
   if (name === 'queuePassword') return needs !== 'ledger_and_queue';
   if (/^target\.(?:apiKey|publishKey)$/.test(name)) return true;
@@ -230,8 +264,17 @@ function isUnused(path: readonly PathSegment[], needs: Exclude<Needs, 'all'>): b
 }
 
 function setAt(value: JsonObject, path: readonly PathSegment[]): void {
+  const last = path.at(-1);
+  if (last !== undefined) holderOf(value, path)[last] = STAND_IN;
+}
+
+function removeAt(value: JsonObject, path: readonly PathSegment[]): void {
+  const last = path.at(-1);
+  if (last !== undefined) delete holderOf(value, path)[last];
+}
+
+function holderOf(value: JsonObject, path: readonly PathSegment[]): Record<PathSegment, unknown> {
   let at: unknown = value;
   for (const segment of path.slice(0, -1)) at = (at as Record<PathSegment, unknown>)[segment];
-  const last = path.at(-1);
-  if (last !== undefined) (at as Record<PathSegment, unknown>)[last] = STAND_IN;
+  return at as Record<PathSegment, unknown>;
 }

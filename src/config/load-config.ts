@@ -5,8 +5,8 @@ import { readBoundedFile } from '../lib/files.ts';
 import { sha256Hex } from '../lib/hash.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
-import { isLoopback } from '../lib/loopback.ts';
 import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './alerts.ts';
+import { checkPassports, checkQueuePassword, checkWeb } from './checks/check-sections.ts';
 import { checkSources, sourcesIn } from './checks/check-sources.ts';
 import { addFlaws, createFindings, type Findings, type MappingFlaw } from './checks/findings.ts';
 import { Config, type SourceConfig } from './config.ts';
@@ -16,7 +16,9 @@ import {
   type ConnectorSchemas,
   type ConnectorSettings,
   checkConnector,
+  checkStreamKeys,
   isPathOfConnector,
+  type KeyedStream,
   loadNamed,
 } from './connectors.ts';
 import { parseDocumentText } from './document.ts';
@@ -27,6 +29,7 @@ import {
   interpolate,
   type LedgerNeeds,
   leaveOutUnread,
+  type MappingNeeds,
   type Needs,
   type SecretSource,
   type SourceNeeds,
@@ -42,6 +45,7 @@ import {
   type LoadedWeb,
   loadedLookups,
   loadedMapping,
+  type MappingsConfig,
   type ReadableMappings,
   readableMappings,
 } from './loaded-config.ts';
@@ -92,11 +96,30 @@ export function loadConfig<Connector extends ConnectorSchemas>({
  * @throws Fault like `loadConfig`
  */
 export function loadLedgerConfig(options: LedgerLoadOptions): Promise<LedgerConfig> {
-  return loadConfigWith(options, async () => ({
-    settingsOf: () => ({}),
-    loaded: () => ({}),
+  return loadConfigWith(options, streamKeys);
+}
+
+/**
+ * Loads the mappings of a config, for rows that are given. It needs no secret and no connector, and checks nothing else.
+ *
+ * @throws Fault like `loadConfig`
+ */
+export function loadMappingsConfig(options: Omit<LedgerLoadOptions, 'needs'>): Promise<MappingsConfig> {
+  const needs: MappingNeeds = 'mappings';
+  return loadConfigWith({ ...options, needs }, streamKeys);
+}
+
+async function streamKeys({
+  isExpanded,
+}: ReadSources): Promise<SourceSettings<{ streams: KeyedStream[] }, { streams: KeyedStream[] }>> {
+  return {
+    settingsOf(source, path, findings) {
+      const streams = checkStreamKeys(source, path, { findings, isExpanded });
+      return streams === undefined ? undefined : { streams };
+    },
+    loaded: (checked) => checked,
     addCauses: async () => undefined,
-  }));
+  };
 }
 
 /** The sources of a config file before they are checked. */
@@ -279,24 +302,6 @@ export async function readConfigText(file: string): Promise<string> {
   });
 }
 
-/** Passports that are not initialised automatically can never be published automatically. */
-function checkPassports(value: unknown, findings: Findings): void {
-  const passports = isJsonObject(value) ? value['passports'] : undefined;
-  if (!isJsonObject(passports) || passports['init'] !== 'manual' || passports['publish'] !== 'auto') return;
-  findings.addMismatch(['passports', 'publish'], 'manual, since passports are initialised by hand (`init: manual`)');
-}
-
-/** Reports a password that is given twice, and one for a queue that needs none. */
-function checkQueuePassword(value: unknown, findings: Findings): void {
-  if (!isJsonObject(value) || (value['queuePassword'] ?? '') === '') return;
-  const { queue = 'embedded' } = value;
-  if (queue === 'embedded') {
-    findings.addMismatch(['queuePassword'], 'nothing, since the embedded queue has no password');
-  } else if (typeof queue === 'string' && URL.parse(queue)?.password) {
-    findings.addMismatch(['queuePassword'], 'nothing, since the URL of `queue` has a password');
-  }
-}
-
 function withPassword(queue: QueueSetting, password: string): QueueSetting {
   if (queue.kind === 'embedded' || password === '') return queue;
   const url = new URL(queue.url);
@@ -336,12 +341,14 @@ function loadedPause({ from, to, days, timezone }: SourceConfig['pause'][number]
 }
 
 function loadedSource(source: SourceConfig, index: number, resolvePath: (path: string) => string): LedgerSource {
-  const { id, schedule, timezone, watch, pause, omit, onMissing, guard, snapshotEvery, lookups, units } = source;
+  const { id, connector, schedule, timezone, watch, pause, omit, onMissing, guard, snapshotEvery, lookups, units } =
+    source;
   const path = `sources[${index}]`;
   const mappings = source.mappings.map((mapping, at) => loadedMapping(mapping, `${path}.mappings[${at}]`, resolvePath));
   const snapshotEveryMs = snapshotEvery;
   return {
     id,
+    connectorName: connector,
     schedule: schedule ?? null,
     timezone,
     watch,
@@ -355,45 +362,4 @@ function loadedSource(source: SourceConfig, index: number, resolvePath: (path: s
     snapshotEveryMs,
     path,
   };
-}
-
-/**
- * Checks of the dashboard that the schema cannot make: somebody must be able to log in, and the host names of the
- * dashboard must be listed.
- */
-function checkWeb(value: unknown, findings: Findings): void {
-  const web = isJsonObject(value) ? value['web'] : undefined;
-  if (!isJsonObject(web)) return;
-  const { host = '127.0.0.1', token, users, allowedHosts, userHeader, trustedProxies } = web;
-  const entries = Array.isArray(users) ? users : [];
-  if (token === undefined && entries.length === 0) {
-    findings.addProblem(
-      ['web'],
-      'found neither a token nor users, so no person could log in',
-      'Give `token`, or `users` with passwords that `dpp-sync password` has hashed.',
-    );
-  }
-  for (const [index, entry] of entries.entries()) {
-    if (userHeader !== undefined || !isJsonObject(entry) || entry['password'] !== undefined) continue;
-    findings.addMismatch(['web', 'users', index, 'password'], 'a hash as `dpp-sync password` prints it');
-  }
-  if (userHeader !== undefined && !(Array.isArray(trustedProxies) && trustedProxies.length > 0)) {
-    findings.addProblem(
-      ['web', 'userHeader'],
-      'found a header without `trustedProxies`, so each client could be any user',
-      'List in `web.trustedProxies` the addresses of the proxy that logs people in.',
-    );
-  }
-  const names = entries.map((entry) => (isJsonObject(entry) ? entry['name'] : undefined));
-  for (const [index, name] of names.entries()) {
-    if (typeof name !== 'string' || names.indexOf(name) === index) continue;
-    findings.addMismatch(['web', 'users', index, 'name'], 'a name that no other user has');
-  }
-  const hosts = Array.isArray(allowedHosts) ? allowedHosts : [];
-  if (typeof host !== 'string' || isLoopback(host) || hosts.length > 0) return;
-  findings.addProblem(
-    ['web', 'host'],
-    `found ${host}, which other machines can reach, without \`allowedHosts\``,
-    'List in `web.allowedHosts` the names under which people reach the dashboard, or listen on 127.0.0.1.',
-  );
 }

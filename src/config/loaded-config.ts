@@ -11,7 +11,7 @@ import {
   type SourceConfig,
   SourceParts,
 } from './config.ts';
-import type { ConnectorSchemas, ConnectorSettings, LoadedStream } from './connectors.ts';
+import type { ConnectorSchemas, ConnectorSettings, KeyedStream, LoadedStream } from './connectors.ts';
 import type { QueueSetting } from './fields.ts';
 import type { SecretSource } from './interpolate.ts';
 import type { ConfigProblem, PathSegment } from './problem.ts';
@@ -35,6 +35,8 @@ export interface LoadedPause {
 /** A source without its options, of which the ledger knows nothing. */
 export interface LedgerSource {
   id: string;
+  /** The connector as the config names it. */
+  connectorName: string;
   schedule: string | null;
   timezone: string;
   /** Whether a run begins when an export appears or changes. */
@@ -53,6 +55,11 @@ export interface LedgerSource {
   snapshotEveryMs: number;
   /** Its path in the config, such as `sources[0]`. */
   path: string;
+}
+
+/** A source with the keys of its streams, for a command that loads no connector. */
+export interface KeyedSource extends LedgerSource {
+  streams: KeyedStream[];
 }
 
 /** A source with its connector, whose own schemas have checked the options. */
@@ -111,7 +118,7 @@ export interface LedgerConfig {
   /** The absolute path of the ledger's file. */
   ledger: string;
   web: LoadedWeb | null;
-  sources: LedgerSource[];
+  sources: KeyedSource[];
   passports: Config['passports'] | null;
   alerts: LoadedAlerts;
   observe: {
@@ -127,6 +134,9 @@ export interface LedgerConfig {
   /** Removes all known secrets from a text that a connector has written (I7). */
   scrub(text: string): string;
 }
+
+/** The parts of a config that decide what a row becomes. */
+export type MappingsConfig = Pick<LedgerConfig, 'file' | 'folder' | 'profile' | 'sources' | 'warnings'>;
 
 /** A config whose connectors have checked the options of the sources as well. */
 export interface LoadedConfig<Connector> extends LedgerConfig {

@@ -48,13 +48,24 @@ class ConfigProblems extends Error {
 
 /** All problems of a config in one error, which ends a command with exit code 2. Its path is the first problem's. */
 export function configFault(file: string, problems: readonly ConfigProblem[]): Fault {
-  const [first] = problems;
-  const title = `${basename(file)} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`;
-  const lines = problems.map((problem) => `  ${formatProblem(problem)}`);
-  return fault('config.invalid', [title, ...lines].join('\n'), {
+  return problemsFault('config.invalid', [{ file, problems }]);
+}
+
+/** All problems of files in one error. Its path is the first problem's. */
+export function problemsFault(
+  code: 'config.invalid' | 'cases.invalid',
+  files: readonly { file: string; problems: readonly ConfigProblem[] }[],
+): Fault {
+  const all = files.flatMap(({ problems }) => problems);
+  const [first] = all;
+  const lines = files.flatMap(({ file, problems }) => [
+    `${basename(file)} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`,
+    ...problems.map((problem) => `  ${formatProblem(problem)}`),
+  ]);
+  return fault(code, lines.join('\n'), {
     ...(first && first.path !== '' ? { path: first.path } : {}),
     ...(first?.cure === undefined ? {} : { suggestion: first.cure }),
-    cause: new ConfigProblems(problems),
+    cause: new ConfigProblems(all),
   });
 }
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { MappingFlaw } from '../config/checks/findings.ts';
 import { processEnvironment } from '../config/environment.ts';
 import type { LedgerNeeds, SourceNeeds } from '../config/interpolate.ts';
-import { loadConfig, loadLedgerConfig } from '../config/load-config.ts';
-import type { LedgerConfig, ReadableMappings } from '../config/loaded-config.ts';
+import { loadConfig, loadLedgerConfig, loadMappingsConfig } from '../config/load-config.ts';
+import type { LedgerConfig, MappingsConfig, ReadableMappings } from '../config/loaded-config.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
 import { connectorLoader, provideSdk } from './sources/load-connector.ts';
@@ -30,6 +30,15 @@ export function loadRuntimeConfig(
  */
 export function loadConfigOfLedger(file: string, secrets: SecretStore, needs: LedgerNeeds): Promise<LedgerConfig> {
   return loadLedgerConfig({ ...surroundings(), file, secrets, needs, compile });
+}
+
+/**
+ * Loads the mappings of a config file, for rows that are given.
+ *
+ * @throws Fault `config.missing` or `config.invalid`
+ */
+export function loadConfigOfMappings(file: string, secrets: SecretStore): Promise<MappingsConfig> {
+  return loadMappingsConfig({ ...surroundings(), file, secrets, compile });
 }
 
 function surroundings() {

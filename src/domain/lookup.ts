@@ -1,6 +1,6 @@
 import { normalizeDecimal } from '../lib/decimal.ts';
 import { sha256Url } from '../lib/hash.ts';
-import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { holdingIssues, type ReportedIssue } from './issue.ts';
 import { identifyingText } from './natural-key.ts';
 
@@ -97,6 +97,32 @@ export function lookupRow(
   if (key === null) return null;
   if (typeof value === 'string') return { key, value: valueOf(fields, value) };
   return { key, value: Object.fromEntries(value.map((column) => [column, valueOf(fields, column)])) };
+}
+
+/** The entries of tables over streams, from rows that are at hand. All tables count as read to their end. */
+export function createRowEntries() {
+  const values = new Map<string, Map<string, JsonValue[]>>();
+  const find: FindEntry = ({ table, key }) => ({ values: values.get(table)?.get(key) ?? [], isRead: true });
+  return {
+    /** Adds a row of the stream of a table. Nothing is added for a row without a key, or for the table of a file. */
+    add: ({ id, stream }: LookupTable, fields: JsonObject, issues: readonly ReportedIssue[] = []): void => {
+      const row = stream === null ? null : lookupRow(fields, stream, issues);
+      if (row === null) return;
+      const ofTable = values.get(id) ?? new Map<string, JsonValue[]>();
+      values.set(id, ofTable.set(row.key, [...(ofTable.get(row.key) ?? []), row.value]));
+    },
+    find,
+  };
+}
+
+/** The rows of a stream from which a table has an entry, with the columns that the table uses. */
+export function rowsOfEntry({ key: columns, value: named }: LookupStream, key: string, values: readonly JsonValue[]) {
+  const parts = key.split(SEPARATOR);
+  const ofKey = Object.fromEntries(columns.map((column, at) => [column, parts[at] ?? '']));
+  return values.map((value): JsonObject => {
+    if (typeof named === 'string') return { ...ofKey, [named]: value };
+    return isJsonObject(value) ? { ...ofKey, ...value } : ofKey;
+  });
 }
 
 function valueOf(fields: JsonObject, column: string): JsonValue {

@@ -27,6 +27,8 @@ const OF_LEDGER: Record<keyof LedgerViews, true> = {
   quarantinedCount: true,
   quarantined: true,
   quarantinedRow: true,
+  recordsNamed: true,
+  lookupEntries: true,
   itemsAfter: true,
   item: true,
   passport: true,

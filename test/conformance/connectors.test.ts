@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadBuiltIn } from '../../connectors/index.ts';
+import { WITHOUT_NUMBERS } from '../../src/config/cases/check-cases.ts';
 import { type Connector, type FoundColumns, z } from '../../src/sdk/index.ts';
 import { connectorChecks } from '../../src/sdk/testing/index.ts';
 import { fixturesOf } from '../support/connectors/connector-fixtures.ts';
@@ -26,6 +27,11 @@ const declared = Object.keys({ ...packages.dependencies, ...packages.peerDepende
 /** The names of a schema's fields. */
 function optionsOf(schema: z.ZodType): string[] {
   return Object.keys(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).properties ?? {});
+}
+
+/** JSON with an empty text in place of each text. */
+function withoutTexts(json: string): string {
+  return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
 }
 
 function importsOf(file: string): string[] {
@@ -79,6 +85,17 @@ describe.each(connectors.map((connector): [string, Connector] => [connector.id, 
 
     // A separate suite tests databases, for each kind of server.
     if (id === 'sql') return;
+    it('a number in a row of a case is refused exactly if the connector gives no numbers', async () => {
+      const { samples } = fixturesOf(id);
+      let hasNumbers = false;
+      for (const { options, stream = {} } of samples) {
+        for await (const { rows } of readPages(connector, { folder: join(folder, 'fixtures'), options, stream })) {
+          for (const { fields } of rows) hasNumbers ||= /[:[,]-?\d/.test(withoutTexts(JSON.stringify(fields)));
+        }
+      }
+      expect(hasNumbers).toBe(!WITHOUT_NUMBERS.includes(id));
+    });
+
     if (connector.fixedColumns === true)
       it('each connector for tables gives the columns of a file before its rows', async () => {
         const { folder, samples } = fixturesOf(id, 'snapshot');

@@ -1,5 +1,5 @@
 import { loadBuiltIn } from '../../connectors/index.ts';
-import { configJsonSchema, configReference } from '../../src/config/schema/generated.ts';
+import { casesJsonSchema, configJsonSchema, configReference } from '../../src/config/schema/generated.ts';
 import { API_OPERATIONS } from '../../src/web/api/api-routes.ts';
 import { openApiDocument } from '../../src/web/api/openapi.ts';
 import { apiCoverage } from './api-coverage.ts';
@@ -15,6 +15,7 @@ const connectors = await loadBuiltIn();
 /** The files that are generated from the code, by their path in the repository. */
 export function generatedFiles(): Record<string, string> {
   return {
+    'config/dpp-sync.cases.schema.json': `${JSON.stringify(casesJsonSchema(), null, 2)}\n`,
     'config/dpp-sync.schema.json': `${JSON.stringify(configJsonSchema(connectors), null, 2)}\n`,
     'docs/admin-api.openapi.json': `${JSON.stringify(openApiDocument(API_OPERATIONS, '1'), null, 2)}\n`,
     'docs/api-coverage.md': apiCoverage(),

@@ -49,7 +49,9 @@ describe('connector new', () => {
     expect(shown.stdout).toContain('A-100');
     expect(stdout).toContain("  cd 'my connector'\n");
     expect(JSON.parse(readFileSync(join(cwd, 'my connector/package.json'), 'utf8'))).toMatchObject({
-      scripts: { test: 'node node_modules/dpp-sync/src/launcher.mjs --test connector.test.ts' },
+      scripts: {
+        test: 'node node_modules/dpp-sync/src/launcher.mjs --test connector.test.ts && node node_modules/dpp-sync/src/launcher.mjs test',
+      },
     });
   });
 
@@ -71,6 +73,11 @@ describe('the connector that was made, and those of docs/connectors/writing.md,'
     const tested = nodeHere('--test', 'connector.test.ts', ...tests.map((path) => `page/${path}`));
     expect(tested.status, tested.stdout).toBe(0);
     expect(tested.stdout).toMatch(/fail 0/);
+  });
+
+  it('the first case of the connector that was made passes', async () => {
+    const tested = await cli(['test', '-c', join(folder, 'dpp-sync.yaml'), '--json']);
+    expect(tested.json()).toMatchObject({ ok: true, passed: 1, failed: 0, untested: [] });
   });
 
   it('the connectors made and of the docs have types that fit the SDK', () => {

@@ -2,6 +2,7 @@
 
 import { FIELD_TYPES, fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../../domain/item.ts';
 import { Profile } from '../../domain/profile.ts';
+import { CasesFile } from '../cases/cases-schema.ts';
 import { Config, StreamKey } from '../config.ts';
 import type { ConnectorSchemas } from '../connectors.ts';
 import { type SchemaTree, schemaTreeOf } from './schema-walk.ts';
@@ -187,6 +188,17 @@ export function configJsonSchema(connectors: readonly ConnectorSchemas[]): Schem
     title: 'dpp-sync.yaml',
     description: 'The config file of dpp-sync. Generated; see docs/configuration.md.',
     ...config,
+  };
+}
+
+/** The JSON Schema of a file of cases, for completion and hints in editors. */
+export function casesJsonSchema(): SchemaTree {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: 'urn:dpp-sync:cases',
+    title: 'dpp-sync.cases.yaml',
+    description: 'Cases of the mappings of dpp-sync. Generated; see docs/tests.md.',
+    ...schemaTreeOf(CasesFile),
   };
 }
 

@@ -1,14 +1,14 @@
 import type { Issue, Place } from '../../domain/issue.ts';
 import { ITEM_KINDS, type Item, type ItemKind, itemHash } from '../../domain/item.ts';
-import { type FindEntry, type LookupEntry, type LookupTable, lookupRow } from '../../domain/lookup.ts';
+import { createRowEntries, type FindEntry, type LookupTable } from '../../domain/lookup.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SourceRow, SourceStream } from '../../domain/ports/source.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { identityOf, readableKey } from '../../domain/record.ts';
 import { createSeenTexts } from '../../lib/collections.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { incomingRecord } from '../../pipeline/incoming-record.ts';
+import { mappableRow } from '../../pipeline/mappable-row.ts';
 import { createMappers } from '../sources/mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from '../sources/open-source.ts';
 
@@ -35,6 +35,8 @@ interface PreviewedPage {
 export interface Preview {
   /** Reads and maps a stream from its beginning, a page at a time. */
   read(stream: string): AsyncGenerator<PreviewedPage>;
+  /** The entries of the lookup tables over streams, which were read for the preview. */
+  find: FindEntry;
   close(): Promise<void>;
 }
 
@@ -56,13 +58,13 @@ export async function openPreview(
   const omitted = new Set(source.omit);
 
   function previewOf(row: SourceRow, stream: SourceStream): PreviewedRecord {
-    const { raw, place, issues } = incomingRecord(row, stream.key, omitted);
-    const fields = JSON.parse(raw) as JsonObject;
-    const result = mapper.map({ source: source.id, stream: stream.name, fields, place, issues }, find);
+    const of = { source: source.id, stream: stream.name, key: stream.key, omitted };
+    const record = mappableRow(row, of);
+    const result = mapper.map(record, find);
     return {
-      place,
+      place: row.place,
       key: stream.key.length === 0 ? null : identityOf(row.fields, stream.key),
-      fields,
+      fields: record.fields,
       status: result.status,
       items: result.status === 'excluded' ? [] : (result.items ?? []).map(withoutMapping),
       issues: result.status === 'quarantined' ? result.issues : [],
@@ -78,6 +80,7 @@ export async function openPreview(
         yield { records: rows.map((row) => previewOf(row, stream)), progress };
       }
     },
+    find,
     close: () => reader.close(),
   };
 }
@@ -99,35 +102,29 @@ async function readLookups(
   config: RuntimeConfig,
   options: { log: Logger; signal: AbortSignal },
 ): Promise<FindEntry> {
-  const rows = new Map<string, Map<string, JsonValue[]>>();
-  for (const table of tables)
-    if (table.stream !== null) rows.set(table.id, await rowsOf(table.stream, config, options));
-  return ({ table, key }): LookupEntry => ({ values: rows.get(table)?.get(key) ?? [], isRead: true });
+  const entries = createRowEntries();
+  for (const table of tables) await addRowsOf(table, entries.add, { ...options, config });
+  return entries.find;
 }
 
-async function rowsOf(
-  lookedUp: NonNullable<LookupTable['stream']>,
-  config: RuntimeConfig,
-  { log, signal }: { log: Logger; signal: AbortSignal },
-): Promise<Map<string, JsonValue[]>> {
-  const found = new Map<string, JsonValue[]>();
-  const source = config.sources.find(({ id }) => id === lookedUp.source);
-  if (source === undefined) return found;
+async function addRowsOf(
+  table: LookupTable,
+  add: ReturnType<typeof createRowEntries>['add'],
+  { config, log, signal }: { config: RuntimeConfig; log: Logger; signal: AbortSignal },
+): Promise<void> {
+  const source = config.sources.find(({ id }) => id === table.stream?.source);
+  if (source === undefined) return;
   const reader = await openSource(source, config, log);
   try {
-    const stream = reader.streams.find(({ name }) => name === lookedUp.stream);
-    if (stream === undefined) return found;
+    const stream = reader.streams.find(({ name }) => name === table.stream?.stream);
+    if (stream === undefined) return;
     const mode = stream.reads === 'changes' ? 'changes' : 'snapshot';
     let count = 0;
     for await (const page of stream.pull({ mode, cursor: null }, signal)) {
-      for (const { fields, issues } of page.rows) {
-        const row = lookupRow(fields, lookedUp, issues);
-        if (row !== null) found.set(row.key, [...(found.get(row.key) ?? []), row.value]);
-      }
+      for (const { fields, issues } of page.rows) add(table, fields, issues);
       count += page.rows.length;
       if (count >= ROWS_MAX) break;
     }
-    return found;
   } finally {
     await reader.close();
   }

@@ -38,6 +38,19 @@ export const FAULTS = {
     cure: 'Correct it, then look at the items that rows make.',
     command: 'dpp-sync preview SOURCE',
   },
+  'cases.missing': {
+    exit: 2,
+    title: 'There is no file with cases of the mappings.',
+    cure: 'Write a case by hand, or from a stored row. Without FILE, the cases of `dpp-sync.yaml` are in `dpp-sync.cases.yaml` beside it.',
+    command: 'dpp-sync test --record KEY',
+    guide: 'tests.md',
+  },
+  'cases.invalid': {
+    exit: 2,
+    title: 'A file with cases of the mappings is wrong, or has no case.',
+    cure: 'Correct the line that the message names.',
+    guide: 'tests.md',
+  },
   'ledger.target': {
     exit: 2,
     title: 'The ledger, or the running daemon, belongs to another platform than `target.baseUrl`.',

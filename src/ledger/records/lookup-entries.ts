@@ -168,7 +168,7 @@ export function fillEntries(tx: Tx, tables: readonly StoredTable[], streamId: nu
 }
 
 /** The entries of tables for keys. A value that a person has added replaces the values of rows. */
-export function findEntries(reads: Reads, keys: readonly { id: number; key: string }[]) {
+export function findEntries(reads: Pick<Reads, 'db'>, keys: readonly { id: number; key: string }[]) {
   const found = new Map<string, LookupEntry>();
   const name = (id: number, key: string) => `${id} ${key}`;
   const wanted = [...new Map(keys.map((one) => [name(one.id, one.key), one])).values()];

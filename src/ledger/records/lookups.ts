@@ -120,7 +120,7 @@ export function defineLookups(
   requeue(tx, replaceFileEntries(tx, ofFiles));
 }
 
-export function findLookups(reads: Reads, keys: readonly LookupKey[]): (LookupEntry & LookupKey)[] {
+export function findLookups(reads: Pick<Reads, 'db'>, keys: readonly LookupKey[]): (LookupEntry & LookupKey)[] {
   const { ids } = known(reads);
   const entries = findEntries(reads, storedKeys(ids, keys));
   return keys.map(({ table, key }) => {

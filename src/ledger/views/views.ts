@@ -17,6 +17,7 @@ import type { StreamIdentity } from '../../domain/record.ts';
 import { readImportProofs } from '../deliveries/imports.ts';
 import { paddedKeys } from '../items/content.ts';
 import { ignoredMissing, missingOutcomes } from '../items/missing.ts';
+import { findLookups } from '../records/lookups.ts';
 import { HAS_UNMAPPED } from '../records/streams.ts';
 import { sqliteVersion, versionOf } from '../store/database.ts';
 import { readApiWait, readDaemonNote } from '../store/meta.ts';
@@ -24,6 +25,7 @@ import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { emptyStreams, stuckItems } from './alert-views.ts';
 import { type ItemTotals, itemCounts, passportCounts } from './counts.ts';
 import { itemOf, itemsInOtherForm, listItems, rowsNaming, type StoredItem } from './item-views.ts';
+import { recordsNamed } from './named-records.ts';
 import { passportBlockers, passportOf, passportsOf } from './passport-views.ts';
 import {
   completeAt,
@@ -96,6 +98,8 @@ export function createViews(reads: ViewReads, totals?: () => ItemTotals): Ledger
       const row = rowsNaming(reads, name).find(({ state, missing }) => state === 'quarantined' && missing === 0);
       return row ? { source: row.source, stream: row.stream, place: parseJson<Place>(row.place) } : null;
     },
+    recordsNamed: (asked) => recordsNamed(reads, asked),
+    lookupEntries: (keys) => findLookups(reads, keys),
     bomCycles: (limit) => findCycles(BOM_EDGES(reads).iterate(), limit),
     apiWait: () => readApiWait(reads),
     daemonNote: (name) => readDaemonNote(reads, name),

@@ -39,11 +39,14 @@ interface Init {
 
 let count = 0;
 
-/** Runs `init --from` with a config of its own, and gives its document. */
+/** Runs `init --from` with a config of its own, and gives its document. The first case passes at once. */
 async function initFrom(file: string): Promise<Init> {
   const config = join(folder.path, `config-${(count += 1)}.yaml`);
   const { exitCode, stdout, stderr, json } = await runHere(['init', '--from', file, '-c', config, '--json']);
   expect({ exitCode, stderr: exitCode === 0 ? '' : stderr + stdout }).toEqual({ exitCode: 0, stderr: '' });
+  expect(json()).toMatchObject({ cases: config.replace('.yaml', '.cases.yaml') });
+  const tested = await runHere(['test', '-c', config, '--json']);
+  expect(tested.json()).toMatchObject({ ok: true, passed: 1, failed: 0 });
   return json() as unknown as Init;
 }
 
@@ -180,8 +183,33 @@ describe('init --from, check and preview in an empty folder', () => {
 
   it('init writes the example config without a file', async () => {
     const config = join(folder.path, 'new.yaml');
-    expect((await runHere(['init', '-c', config, '--json'])).json()).toEqual({ ok: true, file: config, from: null });
+    const cases = join(folder.path, 'new.cases.yaml');
+    expect((await runHere(['init', '-c', config, '--json'])).json()).toEqual({
+      ok: true,
+      file: config,
+      from: null,
+      cases,
+    });
     expect(readFileSync(config, 'utf8')).toContain('An example of a config');
+    expect((await runHere(['test', '-c', config])).exitCode).toBe(0);
+  });
+
+  it('init writes a first case of a row that becomes an item, and keeps cases that are there', async () => {
+    const file = write('articles.csv', 'sku;name;country\nA1;;DE\nA2;Pump;DE\n');
+    const config = join(folder.path, 'first.yaml');
+    const cases = join(folder.path, 'first.cases.yaml');
+    const { stdout } = await runHere(['init', '--from', file, '-c', config]);
+    expect(stdout).toContain(`✓ wrote ${cases} with a first case of the mappings: a row, and what it becomes now.\n`);
+    expect(stdout).toContain(' test\n');
+    expect(parse(readFileSync(cases, 'utf8'))).toMatchObject({
+      cases: [{ name: 'row A2 of articles', expect: { items: [{ kind: 'product', key: 'A2' }] } }],
+    });
+    writeFileSync(cases, 'mine');
+    const again = await runHere(['init', '--from', file, '-c', config, '--force', '--json']);
+    expect(again.json()).toMatchObject({ ok: true, cases: null });
+    const byHand = await runHere(['init', '-c', config, '--force', '--json']);
+    expect(byHand.json()).toMatchObject({ ok: true, cases: null });
+    expect(readFileSync(cases, 'utf8')).toBe('mine');
   });
 });
 
@@ -297,6 +325,9 @@ describe('init --from recognises', () => {
       expect.stringContaining('country_of_origin: no column has countries'),
     ]);
     expect(found.counts).toMatchObject({ records: 2, mapped: 0, quarantined: 2 });
+    expect(parse(readFileSync(join(folder.path, `config-${count}.cases.yaml`), 'utf8'))).toMatchObject({
+      cases: [{ expect: { issue: { code: 'field.required', field: 'name' } } }],
+    });
   });
 });
 

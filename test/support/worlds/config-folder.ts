@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Environment } from '../../../src/config/environment.ts';
 import type { LedgerNeeds, SourceNeeds } from '../../../src/config/interpolate.ts';
-import { loadConfig, loadLedgerConfig } from '../../../src/config/load-config.ts';
-import type { LedgerConfig, LoadedConfig } from '../../../src/config/loaded-config.ts';
+import { loadConfig, loadLedgerConfig, loadMappingsConfig } from '../../../src/config/load-config.ts';
+import type { LedgerConfig, LoadedConfig, MappingsConfig } from '../../../src/config/loaded-config.ts';
 import { type ConfigProblem, problemsOf } from '../../../src/config/problem.ts';
 import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
 import { Fault } from '../../../src/lib/errors.ts';
@@ -62,6 +62,19 @@ export async function loadText(text: string, options: LoadTestOptions = {}): Pro
 /** Loads a config from its text for a command that only reads the ledger. */
 export async function loadLedgerText(text: string, needs: LedgerNeeds): Promise<LedgerConfig> {
   return loadLedgerConfig({ ...surroundings(text, {}), needs });
+}
+
+/** Loads the mappings of a config from its text. */
+export async function loadMappingsText(text: string): Promise<MappingsConfig> {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-config-'));
+  try {
+    const file = join(folder, 'dpp-sync.yaml');
+    writeFileSync(file, text);
+    const profilesDir = join(REPOSITORY, 'config/profiles');
+    return await loadMappingsConfig({ file, env: {}, profilesDir, secrets: createSecretStore() });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 function surroundings(text: string, options: LoadTestOptions) {

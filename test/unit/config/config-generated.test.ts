@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadBuiltIn } from '../../../connectors/index.ts';
+import { CasesFile } from '../../../src/config/cases/cases-schema.ts';
 import { Config } from '../../../src/config/config.ts';
-import { configJsonSchema } from '../../../src/config/schema/generated.ts';
+import { casesJsonSchema, configJsonSchema } from '../../../src/config/schema/generated.ts';
 import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema/schema-walk.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { generatedFiles } from '../../generate/generated-files.ts';
@@ -116,7 +117,12 @@ describe('what is generated from the config tree', () => {
   });
 
   it('the generated documents describe every key of the config, the profile and the connectors', () => {
-    const trees = [Config, Profile, ...connectors.flatMap((connector) => [connector.options, connector.streamOptions])];
+    const trees = [
+      Config,
+      Profile,
+      CasesFile,
+      ...connectors.flatMap((connector) => [connector.options, connector.streamOptions]),
+    ];
     expect(trees.flatMap((tree) => undescribed(schemaTreeOf(tree), ''))).toEqual([]);
   });
 });
@@ -149,6 +155,19 @@ describe('the JSON Schema', () => {
     if (value === undefined) delete holder[last];
     else holder[last] = value;
     expect(violations(schema, changed).join('\n')).toContain(violation);
+  });
+
+  it('the JSON Schema of cases fits the cases of the example config, and rejects others', () => {
+    const cases = parse(readFileSync(join(REPOSITORY, 'config/dpp-sync.example.cases.yaml'), 'utf8')) as {
+      cases: [{ given: object; expect: object }];
+    };
+    expect(violations(casesJsonSchema(), cases)).toEqual([]);
+    const [first] = cases.cases;
+    const changed = { cases: [{ ...first, given: { ...first.given, rows: [] }, expect: { excluded: false } }] };
+    expect(violations(casesJsonSchema(), changed)).toEqual([
+      '.cases[0].given.rows: unknown',
+      '.cases[0].expect.excluded: not true',
+    ]);
   });
 
   it('the JSON Schema lets a placeholder stand for any value', () => {

@@ -10,6 +10,7 @@ import type { ApiWait } from '../../delivery/outcome.ts';
 import type { Reason } from '../../delivery/stored-reason.ts';
 import type { Issue, Place } from '../../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';
+import type { LookupEntry, LookupKey } from '../../lookup.ts';
 import type { PassportCounts, PassportDesire, PassportState, PassportStatus } from '../../passport.ts';
 import type { StreamIdentity } from '../../record.ts';
 import type { GuardedRead, RefusedRead, RunResult, RunTrigger } from '../intake.ts';
@@ -79,6 +80,9 @@ export interface QuarantinedRecord {
   fields: JsonObject;
   issues: Issue[];
 }
+
+/** A stored row with the issues that its connector has found. */
+export type StoredRecord = Omit<QuarantinedRecord, 'id'>;
 
 export interface ItemSummary {
   kind: SubjectKind;
@@ -350,6 +354,13 @@ export interface LedgerViews {
   quarantined(request: { source?: string; afterId: number; limit: number }): QuarantinedRecord[];
   /** The quarantined row with this key, with the key of a product that it would make, or with this value; null if there is none. */
   quarantinedRow(name: string): Pick<QuarantinedRecord, 'source' | 'stream' | 'place'> | null;
+  /**
+   * The stored rows that a name stands for: those with this key; if there are none, those of the items with this key or
+   * natural key; if there are none either, the rows with an error that would make such an item.
+   */
+  recordsNamed(asked: { name: string; source?: string | undefined; stream?: string | undefined }): StoredRecord[];
+  /** The present entries of lookup tables. */
+  lookupEntries(keys: readonly LookupKey[]): (LookupEntry & LookupKey)[];
   itemsAfter(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
   /** An item, by its key or natural key. */
   item(kind: SubjectKind, key: string): ItemView | null;

@@ -1,0 +1,103 @@
+import type { Command } from 'commander';
+import type { CaseResult } from '../../daemon/cases/run-cases.ts';
+import { fault } from '../../domain/faults.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { writeWholeFile } from '../files.ts';
+import { printable } from '../text/style.ts';
+import { hasFailed, resultLines, summaryLine } from './case-lines.ts';
+import { junitXml } from './junit.ts';
+import { loadCases } from './load-cases.ts';
+
+interface TestOptions {
+  junit?: string;
+  record?: string;
+  source?: string;
+  stream?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync test                            the cases beside the config, in dpp-sync.cases.yaml
+  $ dpp-sync test cases/*.yaml               the cases of these files
+  $ dpp-sync test --junit results.xml        for a CI server
+  $ dpp-sync test --record A-1               adds a case: the stored row of A-1, and what it becomes now
+  $ dpp-sync test --record 4711 --stream products
+
+A case gives a row, and says what the mappings have to make of it:
+
+  cases:
+    - name: a pump from Sweden
+      given: { stream: products, row: { MATNR: "4711", MAKTX: Pump, HERKL: Sweden } }
+      expect:
+        items:
+          - kind: product
+            key: "4711"
+            fields: { sku: "4711", name: Pump, country_of_origin: SE }
+
+No source, no platform and no ledger is opened, and no key is needed. Only --record reads the ledger.
+The exit code is 1 if a case fails, and 2 if a file is wrong or there is no case. See docs/tests.md.`;
+
+export function addTestCommand(program: Command, run: RunAction): void {
+  program
+    .command('test')
+    .argument('[file...]', 'files with cases; without any, the file beside the config')
+    .option('--junit <file>', 'also write the results as JUnit XML')
+    .option('--record <key>', 'add a case from the stored row with this key, or of the item with this key, SKU or code')
+    .option('--source <id>', 'with --record: the source of the row')
+    .option('--stream <name>', 'with --record: the stream of the row')
+    .addHelpText('after', EXAMPLES)
+    .action((files: string[], options: TestOptions) => run((context) => test(files, options, context)));
+}
+
+async function test(files: string[], options: TestOptions, context: CommandContext): Promise<number> {
+  assertFitting(files, options);
+  const { record, source, stream } = options;
+  if (record === undefined) return runAll(files, options, context);
+  const { recordCase } = await import('./record.ts');
+  return recordCase({ key: record, file: files[0], source, stream }, context);
+}
+
+function assertFitting(files: readonly string[], { record, junit, source, stream }: TestOptions): void {
+  if (record === undefined) {
+    if (source === undefined && stream === undefined) return;
+    const option = source === undefined ? '--stream' : '--source';
+    throw fault('usage', `${option} is only for --record.`, {
+      suggestion: `Leave it out: each case names its own stream.`,
+    });
+  }
+  if (junit !== undefined) {
+    throw fault('usage', '--junit is not for --record, which runs no cases.', {
+      suggestion: 'Record the case first, then run the cases with --junit.',
+    });
+  }
+  if (files.length > 1) {
+    throw fault('usage', '--record writes into one file, and several are named.', { suggestion: 'Name one of them.' });
+  }
+}
+
+async function runAll(files: readonly string[], { junit }: TestOptions, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig('mappings');
+  const loaded = await loadCases(files, config, context);
+  const { runCases, untestedStreams } = await import('../../daemon/cases/run-cases.ts');
+  const results = await runCases(loaded, config);
+  const untested = untestedStreams(results, config);
+  if (junit !== undefined)
+    await writeWholeFile(junit, 0o666, (handle) => handle.writeFile(junitXml(results)), '--junit');
+  const failed = results.filter(hasFailed).length;
+  if (output.json) {
+    const counts = { passed: results.length - failed, failed };
+    output.document({ ok: failed === 0, cases: results.map(caseDocument), ...counts, untested });
+  }
+  output.print(...resultLines(results, output.paint), summaryLine(results, output.paint));
+  if (untested.length > 0 && !output.json) {
+    const one = untested.length === 1;
+    output.note(`No case tests the ${one ? 'mapping' : 'mappings'} of ${untested.map(printable).join(', ')}.`);
+  }
+  return failed === 0 ? 0 : 1;
+}
+
+function caseDocument(result: CaseResult): object {
+  const { file, line, name, source, stream, differences } = result;
+  return { file, line, name, source, stream, result: hasFailed(result) ? 'failed' : 'passed', differences };
+}
