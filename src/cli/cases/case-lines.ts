@@ -103,11 +103,10 @@ function textOf(value: JsonValue | undefined): string {
       return printable(`${code}${where}${typeof message === 'string' ? `: ${message}` : found}`);
     }
     const known = ITEM_KINDS.find((one) => one === kind);
-    if (known !== undefined && typeof key === 'string')
-      return shorten(
-        printable(`${kindWord(known)} ${key} ${fields === undefined ? '' : JSON.stringify(fields)}`),
-        SHOWN_MAX,
-      );
+    if (known !== undefined && typeof key === 'string') {
+      const content = fields === undefined ? '' : ` ${JSON.stringify(fields)}`;
+      return shorten(printable(`${kindWord(known)} ${key}${content}`), SHOWN_MAX);
+    }
   }
   return shorten(printable(JSON.stringify(value)), SHOWN_MAX);
 }

@@ -26,7 +26,7 @@ interface Row {
 
 const COLUMNS = 's.source, s.name AS stream, r.key, r.place, r.raw, r.source_issues AS issues';
 const WANTED = '(@source IS NULL OR s.source = @source) AND (@stream IS NULL OR s.name = @stream)';
-/** The indexes of items and contenders begin with the kind. */
+/** The indexes of items begin with the kind. */
 const KINDS = ITEM_KINDS.map((kind) => `'${kind}'`).join(', ');
 const FOUND = (ids: string): string =>
   `SELECT ${COLUMNS} FROM (${ids}) f CROSS JOIN records r ON r.id = f.id CROSS JOIN streams s ON s.id = r.stream_id
@@ -39,7 +39,6 @@ const NAMED = [
   FOUND(`SELECT DISTINCT record_id AS id FROM items WHERE kind IN (${KINDS}) AND key = +@name`),
   FOUND(`SELECT DISTINCT record_id AS id FROM items WHERE kind IN (${KINDS}) AND natural_key = +@name`),
   FOUND('SELECT DISTINCT record_id AS id FROM holds WHERE product_key = +@name'),
-  FOUND(`SELECT DISTINCT record_id AS id FROM contenders WHERE kind IN (${KINDS}) AND key = +@name`),
 ].map((text) => statement<[Named], Row>(text));
 
 /** At most five rows. */

@@ -151,6 +151,53 @@ cases:
     expect((await run('--record', '1', '--stream', 'products', '--source', 'erp')).exitCode).toBe(0);
   });
 
+  it('test --record finds the row of an item by its key and by its SKU, and a row with an error by the key of its product', async () => {
+    const mapping = {
+      stream: 'products',
+      to: 'product',
+      key: '"P-" + row.ID',
+      fields: { sku: 'row.SKU', name: 'row.NAME', country_of_origin: 'country(row.FROM)', description: 'row.PRICE' },
+    };
+    const streams = { products: { path: './products.csv', key: ['ID'] } };
+    const source = {
+      id: 'erp',
+      connector: 'csv',
+      options: { decimalColumns: ['PRICE'] },
+      streams,
+      mappings: [mapping],
+    };
+    const other = await createWorld({
+      config: { sources: [source] },
+      files: { 'products.csv': 'ID,SKU,NAME,FROM,PRICE\n1,A-1,Pump,SE,1\n2,A-2,Motor,XX,1\n3,A-3,Fan,SE,"1.2,3.4"\n' },
+    });
+    try {
+      await other.sync();
+      const record = (key: string, file: string) =>
+        runHere(['test', '-c', other.configFile, '--record', key, '--json', join(other.folder, file)]);
+      for (const [key, file] of [
+        ['P-1', 'a.yaml'],
+        ['A-1', 'b.yaml'],
+        ['1', 'c.yaml'],
+        ['product P-1 (A-1)', 'd.yaml'],
+      ] as const)
+        expect((await record(key, file)).json()).toMatchObject({
+          name: 'row 1 of products',
+          expect: { items: [{ key: 'P-1' }] },
+        });
+      expect((await record('P-2', 'a.yaml')).json()).toMatchObject({
+        name: 'row 2 of products',
+        expect: { issue: [{ code: 'country.unknown' }] },
+      });
+      expect((await record('3', 'a.yaml')).json()).toMatchObject({
+        error: {
+          message: expect.stringMatching(/^The connector could not read the row \(products\.csv:4\): .*"1\.2,3\.4"/),
+        },
+      });
+    } finally {
+      await other.remove();
+    }
+  });
+
   it('test --record says why no case can be made of a row, and then writes no file', async () => {
     expect(await errorOf('--record', 'A-1')).toMatchObject({
       code: 'item.unknown',

@@ -13,7 +13,8 @@ import { loadText, SOUND_CONFIG } from '../../support/worlds/config-folder.ts';
 const OTHER_YAML: Record<string, string> = {
   'scrape_configs:': 'It is a config of Prometheus.',
   'extends: default': 'It is a profile, which the test below reads.',
-  'cases:\n': 'It has cases of mappings, which test/integration/cli/tests-page.test.ts runs.',
+  'cases:\n':
+    'It has cases of mappings, which test/integration/cli/tests-page.test.ts and test/install/connector-new.test.ts run.',
   'storage: ./uuid.db': 'It has the settings of a sandbox, which test/unit/sandbox/sandbox-docs.test.ts loads.',
 };
 /** Configs that need files or servers that do not exist here, by a text in them, with the reason. */

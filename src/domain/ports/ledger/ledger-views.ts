@@ -356,7 +356,7 @@ export interface LedgerViews {
   quarantinedRow(name: string): Pick<QuarantinedRecord, 'source' | 'stream' | 'place'> | null;
   /**
    * The stored rows that a name stands for: those with this key; if there are none, those of the items with this key or
-   * natural key; if there are none either, the rows with an error that would make such an item.
+   * natural key; if there are none either, the rows with an error that would make such a product.
    */
   recordsNamed(asked: { name: string; source?: string | undefined; stream?: string | undefined }): StoredRecord[];
   /** The present entries of lookup tables. */
