@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { PlanSummary } from '../../daemon/plan/plan.ts';
+import type { PlanSummary, PlanTools } from '../../daemon/plan/plan.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { type FieldChange, PLANNED_ACTIONS, PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
@@ -12,7 +12,7 @@ import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';
 import type { Output } from '../text/output.ts';
-import { createReadProgress } from '../text/progress.ts';
+import { createReadProgress, type ReadProgress } from '../text/progress.ts';
 import { formatDuration, printable, shorten } from '../text/style.ts';
 import { countKind, formatValue } from '../text/words.ts';
 import { runLines } from './sync.ts';
@@ -68,6 +68,21 @@ interface Made {
   rate: number | null;
 }
 
+/** Shows one progress after the other: that of each stream, and that of the planned items. */
+function createStages(output: Output) {
+  let present: { name: string; progress: ReadProgress } | null = null;
+  return {
+    show(name: string, count: number, place: Parameters<ReadProgress['show']>[1], unit: 'rows' | 'items'): void {
+      if (present?.name !== name) {
+        present?.progress.stop();
+        present = { name, progress: createReadProgress(name, output, unit) };
+      }
+      present.progress.show(count, place);
+    },
+    stop: () => present?.progress.stop(),
+  };
+}
+
 /** The rate of the daemon that works on the ledger, within the limit of the config. */
 async function rateOf(config: RuntimeConfig, context: CommandContext): Promise<number | null> {
   const status = await context.lookInDaemon(config, showStatus, {});
@@ -85,8 +100,9 @@ async function rehearse(
   const { createRecording } = await import('../../daemon/plan/recording.ts');
   const recording = await createRecording(null);
   const shown: PlannedItem[] = [];
+  let planned = 0;
   const counts = new Map<string, number>();
-  const progress = createReadProgress('read', output);
+  const progress = createStages(output);
 
   async function write(...lines: readonly object[]): Promise<void> {
     await file?.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
@@ -99,6 +115,8 @@ async function rehearse(
       counts.set(item.action, count);
       if (count <= limit) shown.push(item);
     }
+    planned += items.length;
+    progress.show('planned', planned, null, 'items');
     await write(...items.map((item) => ({ type: 'item', ...item })));
   }
 
@@ -112,8 +130,7 @@ async function rehearse(
   });
   try {
     const tools = { secrets, clock, log: await context.log(), version: context.package.version, onItems, recording };
-    const onRead = (_: string, rows: number, place: { done: number; total: number } | null) =>
-      progress.show(rows, place);
+    const onRead: PlanTools['onRead'] = (stream, rows, place) => progress.show(stream, rows, place, 'rows');
     const summary = await plan(of, { ...tools, onRead }, context.interruption());
     const rate = await rateOf(config, context);
     const seconds = rate === null ? null : Math.ceil(summary.requests / rate);

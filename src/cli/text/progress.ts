@@ -184,10 +184,10 @@ export async function shown<Request, Result>(
   }
 }
 
-/** Shows the progress of a read of one stream. */
-interface ReadProgress {
+/** Shows the progress of a read of one stream, or of work that is counted in the same way. */
+export interface ReadProgress {
   /** @param place bytes or rows, if the connector knows them */
-  show(rows: number, place: { done: number; total: number } | null): void;
+  show(count: number, place: { done: number; total: number } | null): void;
   /** Ends the progress. Call it before something is printed. */
   stop(): void;
 }
@@ -195,19 +195,19 @@ interface ReadProgress {
 const NONE: ReadProgress = { show: () => {}, stop: () => {} };
 
 /** Shows a bar in a terminal, otherwise a line every few seconds. Shows nothing with `--quiet` or `--json`. */
-export function createReadProgress(name: string, output: Output): ReadProgress {
+export function createReadProgress(name: string, output: Output, unit: 'rows' | 'items' = 'rows'): ReadProgress {
   if (output.quiet || output.json) return NONE;
-  return output.watched ? createReadBar(name, output) : createReadLines(name, output);
+  return output.watched ? createReadBar(name, output, unit) : createReadLines(name, output, unit);
 }
 
-function createReadBar(name: string, output: Output): ReadProgress {
+function createReadBar(name: string, output: Output, unit: string): ReadProgress {
   const bars = createBarGroup();
   const bar = bars.create(1, 0, { label: barLabel(name), detail: '' });
   output.divert((text) => bars.log(`${text}\n`));
   return {
-    show(rows, place) {
-      bar.setTotal(Math.max(1, place?.total ?? rows));
-      bar.update(place?.done ?? rows, { detail: `${formatCount(rows)} rows` });
+    show(count, place) {
+      bar.setTotal(Math.max(1, place?.total ?? count));
+      bar.update(place?.done ?? count, { detail: `${formatCount(count)} ${unit}` });
     },
     stop() {
       output.divert(null);
@@ -216,11 +216,12 @@ function createReadBar(name: string, output: Output): ReadProgress {
   };
 }
 
-function createReadLines(name: string, output: Output): ReadProgress {
-  let rows = 0;
-  const timer = setInterval(() => output.note(`read ${name} ${formatCount(rows)} rows`), LINE_EVERY_MS);
+function createReadLines(name: string, output: Output, unit: string): ReadProgress {
+  let shown = 0;
+  const verb = unit === 'rows' ? 'read ' : '';
+  const timer = setInterval(() => output.note(`${verb}${name} ${formatCount(shown)} ${unit}`), LINE_EVERY_MS);
   return {
-    show: (read) => (rows = read),
+    show: (count) => (shown = count),
     stop: () => clearInterval(timer),
   };
 }
