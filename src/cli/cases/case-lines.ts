@@ -7,9 +7,10 @@ import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { counted } from '../../lib/text/amounts.ts';
 import type { Paint } from '../text/style.ts';
 import { printable, shorten } from '../text/style.ts';
+import type { ExplainedResult } from './explain.ts';
 
 /** A line for each case, and below a failed one what has changed. */
-export function resultLines(results: readonly CaseResult[], paint: Paint): string[] {
+export function resultLines(results: readonly ExplainedResult[], paint: Paint): string[] {
   return [...Map.groupBy(results, ({ file }) => file)].flatMap(([file, ofFile]) => [
     paint('bold', printable(file)),
     ...ofFile.flatMap((result) => caseLines(result, paint)),
@@ -27,7 +28,7 @@ export function hasFailed({ differences }: CaseResult): boolean {
   return differences.length > 0;
 }
 
-function caseLines(result: CaseResult, paint: Paint): string[] {
+function caseLines(result: ExplainedResult, paint: Paint): string[] {
   const { file, line, name } = result;
   if (!hasFailed(result)) return [`  ${paint('green', '✓')} ${printable(name)}`];
   return [
@@ -43,7 +44,7 @@ function placeOf(file: string, line: number | null): string {
 const plain: Paint = (_, text) => text;
 
 /** What a failed case expects and what it got, in lines. */
-export function differenceLines({ differences, emptyTables }: CaseResult, paint: Paint = plain): string[] {
+export function differenceLines({ differences, hints }: ExplainedResult, paint: Paint = plain): string[] {
   return [
     ...differences.flatMap((difference) => {
       const { line } = difference;
@@ -54,10 +55,7 @@ export function differenceLines({ differences, emptyTables }: CaseResult, paint:
         paint('red', `  got       ${got}`),
       ];
     }),
-    ...emptyTables.map(
-      (name) =>
-        `The case gives no rows of the lookup table ${printable(name)}: add them at given.lookups.${printable(name)}.`,
-    ),
+    ...hints.map(printable),
   ];
 }
 
@@ -69,12 +67,13 @@ function titleOf({ path, item }: PlacedDifference): string {
   return printable(part === undefined ? name : `${name}, ${part}`);
 }
 
-function valuesOf({ expected, got }: PlacedDifference): { expected: string; got: string } {
+function valuesOf({ path, expected, got }: PlacedDifference): { expected: string; got: string } {
   if (typeof expected === 'string' && typeof got === 'string') {
     const start = startShown(expected, got);
     return { expected: cut(expected, start), got: cut(got, start) };
   }
-  return { expected: textOf(expected), got: textOf(got) };
+  const absent = path === 'excluded' ? 'false' : 'nothing';
+  return { expected: textOf(expected, absent), got: textOf(got, absent) };
 }
 
 const SHOWN_MAX = 120;
@@ -93,8 +92,9 @@ function cut(text: string, start: number): string {
   return printable(`${start > 0 ? '…' : ''}${shown}${text.length > start + SHOWN_MAX ? '…' : ''}`);
 }
 
-function textOf(value: JsonValue | undefined): string {
-  if (value === undefined) return 'nothing';
+/** @param absent the text of no value */
+function textOf(value: JsonValue | undefined, absent: string): string {
+  if (value === undefined) return absent;
   if (isJsonObject(value)) {
     const { code, field, message, kind, key, fields } = value;
     if (typeof code === 'string') {

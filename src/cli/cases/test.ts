@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { CaseResult } from '../../daemon/cases/run-cases.ts';
 import { fault } from '../../domain/faults.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';
 import { printable } from '../text/style.ts';
 import { hasFailed, resultLines, summaryLine } from './case-lines.ts';
+import { type ExplainedResult, explain } from './explain.ts';
 import { junitXml } from './junit.ts';
 import { loadCases } from './load-cases.ts';
 
@@ -80,7 +80,7 @@ async function runAll(files: readonly string[], { junit }: TestOptions, context:
   const config = await context.loadConfig('mappings');
   const loaded = await loadCases(files, config, context);
   const { runCases, untestedStreams } = await import('../../daemon/cases/run-cases.ts');
-  const results = await runCases(loaded, config);
+  const results = (await runCases(loaded, config)).map((result) => explain(result, config));
   const untested = untestedStreams(results, config);
   if (junit !== undefined)
     await writeWholeFile(junit, 0o666, (handle) => handle.writeFile(junitXml(results)), '--junit');
@@ -97,7 +97,7 @@ async function runAll(files: readonly string[], { junit }: TestOptions, context:
   return failed === 0 ? 0 : 1;
 }
 
-function caseDocument(result: CaseResult): object {
-  const { file, line, name, source, stream, differences } = result;
-  return { file, line, name, source, stream, result: hasFailed(result) ? 'failed' : 'passed', differences };
+function caseDocument(result: ExplainedResult): object {
+  const { file, line, name, source, stream, differences, hints } = result;
+  return { file, line, name, source, stream, result: hasFailed(result) ? 'failed' : 'passed', differences, hints };
 }

@@ -19,6 +19,7 @@ import { assertSources } from '../../operations/named.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { fieldLines, repeatedRows } from '../text/attention.ts';
+import { whyExcluded } from '../text/excluded.ts';
 import type { Output } from '../text/output.ts';
 import { createReadProgress } from '../text/progress.ts';
 import { printable, shorten, wrap } from '../text/style.ts';
@@ -225,15 +226,7 @@ interface Cell {
 /** Why each mapping of the stream makes no item of a record. */
 function excludedLines(mappings: readonly MappingDefinition[], { paint, width }: Cell): string[] {
   if (mappings.length === 0) return [paint('dim', 'no mapping uses this stream')];
-  return mappings.flatMap(({ path, when, each, module }) => {
-    const reasons = [
-      ...(when === undefined ? [] : [`when is false: ${when}`]),
-      ...(each === undefined ? [] : [`each is an empty list: ${each}`]),
-      ...(module === undefined ? [] : ['its module makes no item']),
-    ];
-    const name = path.slice(path.lastIndexOf('.') + 1);
-    return wrap(printable(`${name}: ${reasons.join('; or ')}`), width).map((line) => paint('dim', line));
-  });
+  return whyExcluded(mappings).flatMap((why) => wrap(printable(why), width).map((line) => paint('dim', line)));
 }
 
 function itemLines({ items, issues }: PreviewedRecord, { paint, width }: Cell): string[] {

@@ -199,6 +199,21 @@ describe('test', () => {
     expect(stdout).toContain('The case gives no rows of the lookup table colours: add them at given.lookups.colours.');
   });
 
+  it('test says of a row that is excluded which mappings do not take it', async () => {
+    const { stdout } = await test(product(ROW.replace('FERT', 'DIEN'), MADE) + product(ROW, 'excluded: true', 'b'));
+    expect(stdout).toContain(`      excluded (line 4)
+        expected  false
+        got       true
+      mappings[0]: when is false: row.TYPE == "FERT"
+`);
+    expect(stdout).toContain(`      excluded (line 7)
+        expected  true
+        got       false
+      product 1 (line 7)
+        expected  nothing
+        got       product 1 {"sku":"1",`);
+  });
+
   it('test shows of two long texts the part in which they differ', async () => {
     const long = 'x'.repeat(300);
     const { stdout } = await test(product(ROW.replace('Pump', `${long}A end`), MADE.replace('Pump', `${long}B end`)));

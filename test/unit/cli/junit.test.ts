@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes';
 import { describe, expect, it } from 'vitest';
+import type { ExplainedResult } from '../../../src/cli/cases/explain.ts';
 import { junitXml } from '../../../src/cli/cases/junit.ts';
-import type { CaseResult } from '../../../src/daemon/cases/run-cases.ts';
 
 interface Element {
   name: string;
@@ -27,7 +27,7 @@ function elementsOf(xml: string): Element[] {
   return elements;
 }
 
-const passed: CaseResult = {
+const passed: ExplainedResult = {
   file: 'a.yaml',
   line: 2,
   name: 'fine',
@@ -35,8 +35,9 @@ const passed: CaseResult = {
   stream: 'products',
   differences: [],
   emptyTables: [],
+  hints: [],
 };
-const failed: CaseResult = {
+const failed: ExplainedResult = {
   ...passed,
   file: 'b.yaml',
   line: null,
