@@ -49,7 +49,8 @@ export function addPlanCommand(program: Command, run: RunAction): void {
 
 async function planSync(sources: readonly string[], flags: PlanFlags, context: CommandContext): Promise<number> {
   const { output } = context;
-  const config = await context.loadConfig('sources');
+  // Without a read of the sources, their passwords are not needed.
+  const config = await context.loadConfig(flags.stored === true ? 'dialects' : 'sources');
   assertSources(config, sources);
   const made =
     flags.out === undefined
@@ -187,7 +188,11 @@ const MARKS: Record<PlannedItem['action'], string> = {
 };
 const COLOURS = { '+': 'green', '~': 'yellow', '-': 'red', '!': 'red' } as const;
 
-function planLines({ summary, shown, rate }: Made, { limit, out }: PlanFlags, output: Output): string[] {
+function planLines(
+  { summary, shown, rate }: Made,
+  { limit, out, stored = false }: PlanFlags,
+  output: Output,
+): string[] {
   const { paint } = output;
   const lines = runLines(summary, output);
   const present = PLANNED_ACTIONS.filter((action) => countOf(summary, action) > 0);
@@ -206,19 +211,28 @@ function planLines({ summary, shown, rate }: Made, { limit, out }: PlanFlags, ou
     ({ source, stream }) =>
       `${paint('yellow', 'held:')} The guard would hold ${source}/${stream}. \`dpp-sync status\` says more once a sync has read it.`,
   );
-  return [...lines, '', ...guards, ...closing(summary, { out, present: present.length, rate, paint })];
+  return [...lines, '', ...guards, ...closing(summary, { out, stored, present: present.length, rate, paint })];
 }
 
 function closing(
   summary: PlanSummary,
   {
     out,
+    stored,
     present,
     rate,
     paint,
-  }: { out: string | undefined; present: number; rate: number | null; paint: Output['paint'] },
+  }: {
+    out: string | undefined;
+    stored: boolean;
+    present: number;
+    rate: number | null;
+    paint: Output['paint'];
+  },
 ): string[] {
-  if (writesOf(summary) === 0) return [paint('green', 'A sync would send nothing.')];
+  const who = stored ? 'This config' : 'A sync';
+  if (writesOf(summary) === 0)
+    return [paint('green', stored ? 'This config would change nothing.' : 'A sync would send nothing.')];
   const { requests } = summary;
   const lists = summary.lists.map((kind) => `${kind}s`).join(' and ');
   const first = lists === '' ? '' : ` Before, it reads the platform's list of ${lists}, which decides what is created.`;
@@ -227,7 +241,7 @@ function closing(
       ? 'How long that takes depends on the rate that the platform allows, which is learnt while the sync sends.'
       : `At ${formatCount(rate)} requests a second that takes about ${formatDuration((requests / rate) * 1000)}.`;
   return [
-    `A sync would send about ${counted(requests, 'request')}.${first}`,
+    `${who} would send about ${counted(requests, 'request')}.${first}`,
     time,
     ...(out === undefined && present > 0
       ? ['To see every item, add --out FILE or --json.']

@@ -87,7 +87,10 @@ export function createAcceptance(
   async function differs(members: readonly ClaimedDelivery[]): Promise<PlannedItem[]> {
     const ids = members.filter(({ kind }) => kind !== 'passport').map(({ id }) => id);
     if (ids.length === 0) return [];
-    const found = (await ledger.publicProductsOf(ids)).filter(({ id }) => !differing.has(id));
+    // A passport that only the plan has published is not public yet.
+    const found = (await ledger.publicProductsOf(ids)).filter(
+      ({ id, passportId }) => !differing.has(id) && !isPlannedId(passportId),
+    );
     return found.map(({ id, key, naturalKey, source }) => {
       differing.add(id);
       return { action: 'differs', kind: 'passport', key, naturalKey, source, fields: {} };

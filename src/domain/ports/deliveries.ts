@@ -151,6 +151,8 @@ export interface PublicProduct {
   key: string;
   naturalKey: string | null;
   source: string;
+  /** The id of the passport at the platform. */
+  passportId: JsonValue;
 }
 
 // Unconfirmed deliveries, which may have arrived, and the manual resolution of deliveries that are stuck.

@@ -30,7 +30,7 @@ const SQL = {
   ),
   // The products whose passports show one of these items: the product itself, the product of a BOM item, and the products
   // whose BOM items name a material or another product.
-  shownBy: statement<[string], PublicProduct>(
+  shownBy: statement<[string], Omit<PublicProduct, 'passportId'> & { passportId: string | null }>(
     `WITH listed AS (SELECT i.id, i.kind, i.key FROM json_each(+?) l CROSS JOIN items i ON i.id = l.value),
        shown AS (
          SELECT key FROM listed WHERE kind = 'product'
@@ -39,7 +39,7 @@ const SQL = {
          UNION SELECT r.key FROM listed CROSS JOIN refs u ON u.kind = listed.kind AND u.key = listed.key AND u.role <> 'product'
            CROSS JOIN refs r ON r.item_id = u.item_id AND r.role = 'product'
            WHERE listed.kind IN ('material', 'product'))
-     SELECT p.id, p.key, p.natural_key AS naturalKey, p.source FROM shown
+     SELECT p.id, p.key, p.natural_key AS naturalKey, p.source, q.remote_id AS passportId FROM shown
      CROSS JOIN items q ON q.kind = 'passport' AND q.key = shown.key
      CROSS JOIN items p ON p.kind = 'product' AND p.key = shown.key
      WHERE q.baseline = '{"status":"published"}' ORDER BY p.id`,
@@ -81,5 +81,7 @@ export function leftItems(
 
 /** The products whose passports are public and show one of these items. */
 export function publicProductsOf(reads: Reads, ids: readonly number[]): PublicProduct[] {
-  return SQL.shownBy(reads).all(JSON.stringify(ids));
+  return SQL.shownBy(reads)
+    .all(JSON.stringify(ids))
+    .map(({ passportId, ...product }) => ({ ...product, passportId: parseJsonOrNull<JsonValue>(passportId) }));
 }

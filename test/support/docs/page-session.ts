@@ -64,7 +64,9 @@ export async function followPage(page: string, { folder, launcher, user = {} }: 
     }
     const [, args] = SANDBOX.exec(command) ?? [];
     // Another program on this machine may use the port that the page names.
-    if (args === undefined) return shell.run(command.replace(`port: ${DASHBOARD_PORT}`, 'port: 0'));
+    if (args === undefined) {
+      return shell.run(command.replace(`port: ${DASHBOARD_PORT}`, 'port: 0').replaceAll(SANDBOX_ADDRESS, address));
+    }
     const sandbox = startCli([...args.split(' '), '--port', '0']);
     sandboxes.push(sandbox);
     await sandbox.said('Ctrl-C');
