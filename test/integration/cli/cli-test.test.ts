@@ -37,9 +37,13 @@ sources:
     streams:
       orders: {}
       parts: {}
+      labels: {}
+    lookups:
+      texts: { source: erp, stream: colours, key: [NO, POS], value: [NAME, CODE] }
     mappings:
       - { stream: orders, to: bom_item, each: row.parts, key: 'row.id + "/" + item.pos', refs: { product: row.id, material: item.no }, fields: { quantity: item.qty } }
       - { stream: parts, module: ./parts.ts }
+      - { stream: labels, to: material, key: row.id, fields: { name: 'lookup("texts", [row.id, row.pos]).NAME' } }
 `;
 const FILES = {
   'dpp-sync.yaml': CONFIG,
@@ -121,6 +125,11 @@ describe('test', () => {
         'stream: parts, row: { id: M1, name: Steel, weight: "1,50" }',
         'items: [{ kind: material, key: M1, fields: { name: parts Steel, category: "1.5" } }]',
       ),
+      caseOf(
+        'a table over a stream of another source',
+        'stream: labels, row: { id: M1, pos: 1 }, lookups: { texts: [{ NO: M1, POS: "1", NAME: Steel, CODE: "" }, { NO: M1, POS: "2", NAME: Zinc, CODE: "" }] }',
+        'items: [{ kind: material, key: M1, fields: { name: Steel } }]',
+      ),
       caseOf('a bad part', 'stream: parts, row: { id: bad }', 'issue: { code: parts.bad, field: id }'),
     ];
     const { exitCode, cases: results, ...document } = await documentOf(cases.join(''));
@@ -144,7 +153,7 @@ describe('test', () => {
 
 2 cases: 1 passed, 1 failed
 `);
-    expect(stderr).toBe('No case tests the mappings of shop/orders, shop/parts.\n');
+    expect(stderr).toBe('No case tests the mappings of shop/orders, shop/parts, shop/labels.\n');
   });
 
   it('test says in its document what each case expected and got', async () => {
@@ -156,7 +165,7 @@ describe('test', () => {
       ok: false,
       passed: 0,
       failed: 2,
-      untested: ['shop/orders', 'shop/parts'],
+      untested: ['shop/orders', 'shop/parts', 'shop/labels'],
     });
     expect(cases).toMatchObject([
       {
