@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 /** The programs that pages name. A function that records its arguments replaces each program, so nothing is run. */
 const PROGRAMS =
-  'dpp-sync npm npx node docker curl sqlite3 openssl cat cp mv rm ls df mkdir chmod cd date tr fuser redis-cli systemctl kubectl'.split(
+  'dpp-sync npm npx node docker curl sqlite3 openssl cat cp mv rm ls df mkdir chmod cd date tr fuser redis-cli systemctl kubectl sed sh'.split(
     ' ',
   );
 
