@@ -50,6 +50,8 @@ export interface PlannedItem {
   /** The state of a blocked item. */
   state?: string;
   reason?: Reason | null;
+  /** The items that a waiting item waits for. */
+  waitsFor?: readonly ItemRef[];
 }
 
 export function actionOf(operation: Operation): PlannedAction {

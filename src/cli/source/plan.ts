@@ -40,7 +40,7 @@ export function addPlanCommand(program: Command, run: RunAction): void {
     .command('plan')
     .argument('[source...]', 'ids of sources; without any id, all sources')
     .option('--out <file>', 'write every planned item to this file, one JSON object on each line')
-    .option('--limit <n>', 'how many items of each action are shown', wholeNumber(0, 10_000), 5)
+    .option('--limit <n>', 'how many items of each action and kind are shown', wholeNumber(0, 10_000), 5)
     .option('--stored', 'read no source: what this config would change in the rows that are stored')
     .option('--exit-code', 'exit with 4 if there is something to do')
     .addHelpText('after', EXAMPLES)
@@ -57,7 +57,7 @@ async function planSync(sources: readonly string[], flags: PlanFlags, context: C
       ? await rehearse(sources, flags, { config, context, file: null })
       : (await writeWholeFile(flags.out, 0o600, (file) => rehearse(sources, flags, { config, context, file }))).written;
   if (!output.json) output.print(...planLines(made, flags, output));
-  for (const { source, error } of made.summary.failed) output.error(`error: ${source} could not be read: ${error}`);
+  for (const { source, error } of made.summary.failed) output.error(`error: The run of ${source} would fail: ${error}`);
   return exitCodeOf(made.summary, flags);
 }
 
@@ -112,8 +112,9 @@ async function rehearse(
 
   async function onItems(items: readonly PlannedItem[]): Promise<void> {
     for (const item of items) {
-      const count = (counts.get(item.action) ?? 0) + 1;
-      counts.set(item.action, count);
+      const group = `${item.action} ${item.kind}`;
+      const count = (counts.get(group) ?? 0) + 1;
+      counts.set(group, count);
       if (count <= limit) shown.push(item);
     }
     planned += items.length;
@@ -188,11 +189,7 @@ const MARKS: Record<PlannedItem['action'], string> = {
 };
 const COLOURS = { '+': 'green', '~': 'yellow', '-': 'red', '!': 'red' } as const;
 
-function planLines(
-  { summary, shown, rate }: Made,
-  { limit, out, stored = false }: PlanFlags,
-  output: Output,
-): string[] {
+function planLines({ summary, shown, rate }: Made, { out, stored = false }: PlanFlags, output: Output): string[] {
   const { paint } = output;
   const lines = runLines(summary, output);
   const present = PLANNED_ACTIONS.filter((action) => countOf(summary, action) > 0);
@@ -203,8 +200,9 @@ function planLines(
       return count === undefined ? [] : [countKind(count, kind)];
     });
     lines.push('', `${paint('bold', TITLES[action])}  ${counts.join(', ')}`);
-    for (const item of shown.filter((one) => one.action === action)) lines.push(...itemLines(item, output));
-    const more = countOf(summary, action) - limit;
+    const ofAction = shown.filter((one) => one.action === action);
+    for (const item of ofAction) lines.push(...itemLines(item, output));
+    const more = countOf(summary, action) - ofAction.length;
     if (more > 0) lines.push(`  … and ${formatCount(more)} more`);
   }
   const guards = summary.standing.guarded.map(
@@ -251,22 +249,26 @@ function closing(
 
 const VALUE_MAX = 60;
 
-function itemLines(
-  { action, kind, key, naturalKey, fields, refs = [], state, reason }: PlannedItem,
-  output: Output,
-): string[] {
+function itemLines(item: PlannedItem, output: Output): string[] {
+  const { action, kind, key, naturalKey, fields, refs = [] } = item;
   const { paint } = output;
   const mark = MARKS[action];
   const name = `${kindWord(kind)} ${printable(naturalKey ?? key)}`;
   const parts = refs.map(({ role, key: to }) => `${role} ${printable(to)}`).join(', ');
-  const why =
-    action === 'blocked'
-      ? `  ${stateWord(state ?? '')}${reason === undefined || reason === null ? '' : `: ${printable(reason.message)}`}`
-      : '';
+  const why = action === 'blocked' ? `  ${whyNot(item)}` : '';
+  // The mark of a step of a passport says as much as its status.
+  const shown = kind === 'passport' ? {} : fields;
   return [
     `  ${paint(COLOURS[mark as keyof typeof COLOURS], mark)} ${name}${parts === '' ? '' : paint('dim', `  ${parts}`)}${why}`,
-    ...Object.entries(fields).map(([field, change]) => `      ${printable(field)}: ${changeText(change)}`),
+    ...Object.entries(shown).map(([field, change]) => `      ${printable(field)}: ${changeText(change)}`),
   ];
+}
+
+function whyNot({ state, reason, waitsFor = [] }: PlannedItem): string {
+  if (waitsFor.length > 0) {
+    return `waits for ${waitsFor.map(({ kind, key }) => `${kindWord(kind)} ${printable(key)}`).join(' and ')}`;
+  }
+  return `${stateWord(state ?? '')}${reason ? `: ${printable(reason.message)}` : ''}`;
 }
 
 function changeText(change: FieldChange): string {

@@ -6,9 +6,10 @@ import { fewestRequests } from '../../delivery/imports/import-size.ts';
 import { createRecheck } from '../../delivery/recheck.ts';
 import { IMPORT_USES } from '../../domain/delivery/import-proof.ts';
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
-import { SUBJECT_KINDS } from '../../domain/item.ts';
+import { fault, isLedgerFault } from '../../domain/faults.ts';
+import { type ItemRef, SUBJECT_KINDS } from '../../domain/item.ts';
 import { type PlannedAction, type PlannedItem } from '../../domain/plan.ts';
-import type { SuspendedWork } from '../../domain/ports/deliveries.ts';
+import type { IntendedWrite, SuspendedWork } from '../../domain/ports/deliveries.ts';
 import type { LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { messageAndCureOf } from '../../lib/errors.ts';
@@ -70,7 +71,7 @@ const USUAL_PAGE = 100;
 /**
  * Plans a sync, or the effect of another config.
  *
- * @throws Fault of the ledger or the config. A source that cannot be read is in `failed`
+ * @throws Fault of the ledger or the config, or `interrupted`. A source that cannot be read is in `failed`
  */
 export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortSignal): Promise<PlanSummary> {
   const { config } = request;
@@ -98,6 +99,8 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     await rehearsal.mapped(abort);
     const imported = await importRequests(rehearsal, config);
     const sent = await acceptance.acceptAll(report, abort);
+    // A part of a plan would look like a whole one.
+    if (abort.aborted) throw INTERRUPTED;
     await reportLeft(rehearsal, sources, report);
     const standing = await rehearsal.reads.standing(standingAsked(config, sources));
     return {
@@ -113,6 +116,10 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     await rehearsal.close();
   }
 }
+
+const INTERRUPTED = fault('interrupted', 'The plan was stopped before it was done.', {
+  suggestion: 'Nothing has changed: run it again.',
+});
 
 /** Stages the blocked deliveries whose time has come, as a sync does first. */
 async function stageRechecks({ ledger, clock }: Rehearsal): Promise<void> {
@@ -155,6 +162,8 @@ async function pullAll(
       const { runId } = await rehearsal.pull(source, abort);
       runs.push(...((await rehearsal.reads.run(runId))?.streams ?? []));
     } catch (error) {
+      // Without a ledger that takes rows, nothing can be planned.
+      if (isLedgerFault(error)) throw error;
       failed.push({ source, error: messageAndCureOf(error) });
     }
   }
@@ -185,8 +194,9 @@ async function reportLeft(
     for (;;) {
       const items = await ledger.leftItems({ of: which, afterId, limit: PAGE });
       const selected = items.filter(({ source }) => sources.includes(source));
+      const waiting = which === 'waiting' ? await ledger.intendedWrites(selected.map(({ id }) => id)) : null;
       await report(
-        selected.map(({ kind, key, naturalKey, source, state, reason }) => ({
+        selected.map(({ id, kind, key, naturalKey, source, state, reason }) => ({
           action: 'blocked',
           kind,
           key,
@@ -195,6 +205,7 @@ async function reportLeft(
           fields: {},
           state,
           reason,
+          ...(waiting === null ? {} : { waitsFor: undelivered(waiting.get(id)) }),
         })),
       );
       const last = items.at(-1);
@@ -203,3 +214,7 @@ async function reportLeft(
     }
   }
 }
+
+/** The items that a write names and that have no id at the platform yet. */
+const undelivered = (write: IntendedWrite | undefined): ItemRef[] =>
+  (write?.refs ?? []).filter(({ remoteId }) => remoteId === null).map(({ role, kind, key }) => ({ role, kind, key }));

@@ -29,7 +29,7 @@ export interface RehearsalTools {
 
 /** The parts of a sync on a private copy of the ledger. Nothing of it can reach the platform. */
 export interface Rehearsal extends Pick<OpenedLedger, 'ledger' | 'reads'> {
-  /** The wall clock, which goes ahead when only the time has to pass. */
+  /** The clock, which goes ahead when only the time has to pass. */
   clock: RehearsalClock;
   /** Pulls one source. Its rows are mapped and stored in the copy, and nothing is acknowledged to the source. */
   pull(source: string, abort: AbortSignal): Promise<PullResult>;
@@ -51,6 +51,8 @@ function createRehearsalClock(clock: Clock): RehearsalClock {
   return {
     ...clock,
     now: () => clock.now() + ahead,
+    // Both go ahead, because the ledger takes a difference between them for a clock that was set, and moves all waits with it.
+    ticks: () => clock.ticks() + ahead,
     advanceTo(at) {
       ahead += Math.max(0, at - clock.now() - ahead);
     },
@@ -59,6 +61,8 @@ function createRehearsalClock(clock: Clock): RehearsalClock {
 
 /** How often it is checked whether rows still wait for their mapping. */
 const LOOK_MS = 20;
+/** Nobody makes room for the copy of a ledger later, so a pull does not wait for it. */
+const NO_WAIT_MS = 0;
 const CAUSE = { trigger: 'cli', askedBy: 'plan' } as const;
 
 /** A rehearsal only encodes requests. */
@@ -82,7 +86,7 @@ export async function openRehearsal(
   const { target } = openClient(config, { secrets, clock, log, version, pacing: NO_TURN });
   const closing = [() => target.close()];
   try {
-    const copy = await copyLedger(config.ledger);
+    const copy = await copyLedger(config.ledger, config.target.baseUrl);
     closing.unshift(() => copy.remove());
     const opened = await openLedger({
       config: { ...config, ledger: copy.file },
@@ -130,6 +134,8 @@ export async function openRehearsal(
     async function mapped(abort: AbortSignal): Promise<void> {
       while (mapping.busy() && !abort.aborted) {
         await mapping.look();
+        const trouble = mapQueue.trouble();
+        if (trouble !== null) throw trouble;
         await clock.sleep(LOOK_MS, abort);
       }
     }
@@ -138,7 +144,7 @@ export async function openRehearsal(
       ledger,
       reads,
       clock,
-      pull: (source, abort) => pulls.pull(source, CAUSE, abort),
+      pull: (source, abort) => pulls.pull(source, CAUSE, abort, NO_WAIT_MS),
       async mapAgain(sources, abort) {
         for (const source of sources) {
           const mapper = mappers.of(source);

@@ -5,9 +5,10 @@ import { dirname, join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
 import { freeBytesBeside, ledgerPath } from '../file/file.ts';
-import { assertNotGone } from '../file/identity.ts';
+import { assertNotGone, bindTarget } from '../file/identity.ts';
 import { copyPages, unmarkBackup } from '../store/database.ts';
 import { limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
+import { readMeta } from '../store/meta.ts';
 import { openToRead } from '../upgrade/open.ts';
 
 /** A ledger that belongs to this process alone, and that nobody needs after it. */
@@ -23,17 +24,21 @@ const GROWTH = 0.25;
 /**
  * Copies the ledger as it is at one moment, also beside a process that writes it. Nothing is written to the ledger.
  *
- * @throws Fault `ledger.unreadable`, `ledger.newer`, `ledger.older`, `ledger.restored`, `ledger.network`, or
+ * @param target the base URL of the API to which the ledger has to belong
+ * @throws Fault `ledger.target`, `ledger.unreadable`, `ledger.newer`, `ledger.older`, `ledger.restored`, `ledger.network`, or
  *   `ledger.unwritable` if there is no room for the copy
  */
-export async function copyLedger(file: string): Promise<PrivateCopy> {
+export async function copyLedger(file: string, target: string): Promise<PrivateCopy> {
   const isThere = existsSync(file) && statSync(file).size > 0;
   if (!isThere) assertNotGone(file);
   // A large copy does not fit into a folder for temporary files that is in memory.
   const parent = isThere ? dirname(ledgerPath(file)) : tmpdir();
   const ledger = openToRead(file);
   try {
-    if (ledger !== null) assertRoom(file);
+    if (ledger !== null) {
+      bindTarget(readMeta({ db: ledger }, 'target') ?? target, target, file);
+      assertRoom(file);
+    }
     const folder = await makeTemporaryFolder(parent, 'plan');
     const copy = { file: join(folder, 'ledger.db'), remove: () => rm(folder, { recursive: true, force: true }) };
     try {
