@@ -27,7 +27,7 @@ export const PLANNED_WRITES: readonly PlannedAction[] = PLANNED_ACTIONS.filter(
   (action) => action !== 'differs' && action !== 'blocked',
 );
 
-/** A value before and after. A field that is new has no `old`, and one that is no longer there has no `new`. */
+/** A value before and after. A field that is new, or whose value is not known, has no `old`, and one that is no longer there has no `new`. */
 export interface FieldChange {
   old?: JsonValue;
   new?: JsonValue;
@@ -67,8 +67,9 @@ export function fieldChanges(before: JsonObject | null, desired: JsonObject): Re
   const names = [...new Set([...Object.keys(old), ...Object.keys(desired)])].toSorted();
   return Object.fromEntries(
     names.flatMap((name) => {
-      const [was, is] = [memberOf(old, name), memberOf(desired, name)];
-      if (was !== undefined && is !== undefined && canonicalJson(was) === canonicalJson(is)) return [];
+      // After a restore the ledger has null for each field, because it does not know what was written since the backup.
+      const [was, is] = [memberOf(old, name) ?? undefined, memberOf(desired, name)];
+      if (canonicalJson(was ?? null) === canonicalJson(is ?? null)) return [];
       return [[name, { ...(was === undefined ? {} : { old: was }), ...(is === undefined ? {} : { new: is }) }]];
     }),
   );
