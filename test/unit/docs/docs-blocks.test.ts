@@ -26,6 +26,12 @@ const READERS: readonly Reader[] = [
     test: 'test/install/installed.test.ts',
     filesOnly: true,
   },
+  {
+    page: /^docs\/plan\.md$/,
+    languages: ['csv'],
+    test: 'test/integration/cli/plan/plan-page.test.ts',
+    filesOnly: true,
+  },
   { page: /^docs\/ci\.md$/, languages: ['csv'], test: 'test/integration/cli/ci-page.test.ts', filesOnly: true },
   {
     page: /^docs\/mapping\.md$/,
