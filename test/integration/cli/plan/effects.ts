@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type FieldChange, PLANNED_WRITES, type PlannedItem } from '../../../../src/domain/plan.ts';
-import type { JsonObject } from '../../../../src/lib/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/lib/json.ts';
 import type { OrganizationSnapshot } from '../../../../src/sandbox/control/inspection.ts';
 import { textOf } from '../../../support/connectors/connector-reader.ts';
 import type { World } from '../../../support/worlds/world.ts';
@@ -105,7 +105,7 @@ function itemEffects(kind: string, name: string, was: JsonObject | undefined, is
   const fields: Record<string, FieldChange> = {};
   for (const field of Object.keys(is).toSorted()) {
     if (NOT_SENT.has(field)) continue;
-    const [before, after] = [was?.[field] ?? null, is[field] ?? null];
+    const [before, after] = [withoutNulls(was?.[field]), withoutNulls(is[field])];
     if (JSON.stringify(before) === JSON.stringify(after)) continue;
     fields[field] = { ...(before === null ? {} : { old: before }), ...(after === null ? {} : { new: after }) };
   }
@@ -132,6 +132,14 @@ function writeCounts(world: World): Map<string, { operation: string; name: strin
       { operation, name: naturalKey, count },
     ]),
   );
+}
+
+/** The platform shows null for each member that was not sent. */
+function withoutNulls(value: JsonValue | undefined): JsonValue {
+  if (Array.isArray(value)) return value.map((one) => withoutNulls(one));
+  if (value === null || typeof value !== 'object') return value ?? null;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
 }
 
 const sorted = (effects: readonly Effect[]): Effect[] =>

@@ -1,8 +1,13 @@
 // A plan says what the next sync does: the sandbox shows what the sync did, and both are compared.
 
+import { cpSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { scaled } from '../../../support/runner/chaos.ts';
+import { REPOSITORY } from '../../../support/worlds/config-folder.ts';
+import { refuseCreates } from '../../../support/worlds/daemon-world.ts';
 import { createWorld, type World, type WorldOptions } from '../../../support/worlds/world.ts';
 import { namesIn, plannedEffects, watchPlatform } from './effects.ts';
 import { type Planned, planOf } from './planned.ts';
@@ -202,5 +207,67 @@ describe('a plan and the sync after it', () => {
       }),
       { numRuns: scaled(3, 300), endOnFailure: true },
     );
+  });
+});
+
+describe('a plan and the sync after it, in worlds of one kind each', () => {
+  const SOUND: Export = {
+    products: FIRST.map((id) => ({ id: `P${id}`, sku: `SKU-${id}`, name: 'Fan', country: 'DE', note: '' })),
+    materials: FIRST.map((id) => ({ id: `M${id}`, name: 'Steel', recycled: '0.1' })),
+    lines: FIRST.map((id) => ({ id, product: `P${id}`, part: `M${id}`, quantity: '1' })),
+  };
+  const renamed = (name: string): Export => ({
+    ...SOUND,
+    products: SOUND.products.map((row) => (row.id === 'P2' ? { ...row, name } : row)),
+  });
+  afterEach(() => world.remove());
+
+  it('are the same for the export of the demo', async () => {
+    const folder = join(REPOSITORY, 'config/demo');
+    const { sources, passports } = parse(readFileSync(join(folder, 'dpp-sync.yaml'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    world = await createWorld({ config: { sources, passports }, sandbox: NO_GATES });
+    cpSync(folder, world.folder, { recursive: true, filter: (file) => !file.endsWith('.yaml') });
+    const plan = await compare(world);
+    expect(plan.summary.counts).toMatchObject({ create_or_adopt: { product: 344, material: 98 } });
+  });
+
+  it('are the same after the platform has rejected an item, whose row is then corrected', async () => {
+    await begin(SOUND);
+    refuseCreates(world, 'SKU-2');
+    await world.sync();
+    const rejected = await planOf(world);
+    expect(rejected.exitCode).toBe(0);
+    expect(stuckIn(rejected)).toEqual(['bom_item 2 waiting', 'product P2 rejected']);
+    world.sandbox.faults.clear();
+    write(world, renamed('Blower'));
+    const corrected = await compare(world);
+    expect(corrected.summary.counts).toMatchObject({ create: { product: 1, bom_item: 1 }, publish: { passport: 1 } });
+  });
+
+  it('are the same beside an item whose answer was lost and that cannot be looked up', async () => {
+    await begin(SOUND);
+    world.sandbox.faults.add({ operation: 'bom_item.create', kind: 'reset-after', count: 1 });
+    await world.sync();
+    world.sandbox.faults.clear();
+    write(world, {
+      ...renamed('Blower'),
+      lines: [...SOUND.lines, { id: '9', product: 'P2', part: 'M1', quantity: '1' }],
+    });
+    const plan = await compare(world);
+    expect(stuckIn(plan)).toEqual([expect.stringMatching(/^bom_item \d in_doubt$/)]);
+  });
+
+  it('differ by the passports that a rule of the platform holds back, whose gate the plan does not know', async () => {
+    await begin(SOUND, { sandbox: { gates: { ...NO_GATES.gates, review: { enabled: true } } } });
+    const plan = await planOf(world);
+    const published = plan.items.filter(({ action }) => action === 'publish');
+    expect(published.map(({ gate }) => gate)).toEqual(['unknown', 'unknown', 'unknown']);
+    await world.sync();
+    const held = await planOf(world);
+    expect(held.exitCode).toBe(0);
+    expect(stuckIn(held)).toEqual(FIRST.map((id) => `passport P${id} blocked`));
   });
 });
