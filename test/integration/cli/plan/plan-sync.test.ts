@@ -216,6 +216,8 @@ describe('a plan and the sync after it, in worlds of one kind each', () => {
     materials: FIRST.map((id) => ({ id: `M${id}`, name: 'Steel', recycled: '0.1' })),
     lines: FIRST.map((id) => ({ id, product: `P${id}`, part: `M${id}`, quantity: '1' })),
   };
+  /** Each passport needs a review. */
+  const HELD = { sandbox: { gates: { ...NO_GATES.gates, review: { enabled: true } } } };
   const renamed = (name: string): Export => ({
     ...SOUND,
     products: SOUND.products.map((row) => (row.id === 'P2' ? { ...row, name } : row)),
@@ -261,7 +263,7 @@ describe('a plan and the sync after it, in worlds of one kind each', () => {
   });
 
   it('differ by the passports that a rule of the platform holds back, whose gate the plan does not know', async () => {
-    await begin(SOUND, { sandbox: { gates: { ...NO_GATES.gates, review: { enabled: true } } } });
+    await begin(SOUND, HELD);
     const plan = await planOf(world);
     const published = plan.items.filter(({ action }) => action === 'publish');
     expect(published.map(({ gate }) => gate)).toEqual(['unknown', 'unknown', 'unknown']);
@@ -269,5 +271,16 @@ describe('a plan and the sync after it, in worlds of one kind each', () => {
     const held = await planOf(world);
     expect(held.exitCode).toBe(0);
     expect(stuckIn(held)).toEqual(FIRST.map((id) => `passport P${id} blocked`));
+  });
+
+  it('are the same for passports that a rule has held back and that are asked for again', async () => {
+    await begin(SOUND, { ...HELD, profile: { recheckBlockedMs: 1 } });
+    await world.sync();
+    const again = await planOf(world);
+    expect(again.summary.counts).toEqual({ publish: { passport: 3 } });
+    expect(again.exitCode).toBe(4);
+    world.requests();
+    await world.sync();
+    expect(world.requests()['passport.publish']).toBe(3);
   });
 });
