@@ -3,11 +3,12 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
+import { type Fault, fileReasonOf } from '../../lib/errors.ts';
 import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
 import { freeBytesBeside, ledgerPath } from '../file/file.ts';
 import { assertNotGone, bindTarget } from '../file/identity.ts';
 import { copyPages, unmarkBackup } from '../store/database.ts';
-import { limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
+import { ledgerFaultOf, limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
 import { openToRead } from '../upgrade/open.ts';
 
@@ -26,7 +27,7 @@ const GROWTH = 0.25;
  *
  * @param target the base URL of the API to which the ledger has to belong
  * @throws Fault `ledger.target`, `ledger.unreadable`, `ledger.newer`, `ledger.older`, `ledger.restored`, `ledger.network`, or
- *   `ledger.unwritable` if there is no room for the copy
+ *   `ledger.unwritable` if the copy cannot be written
  */
 export async function copyLedger(file: string, target: string): Promise<PrivateCopy> {
   const isThere = existsSync(file) && statSync(file).size > 0;
@@ -39,7 +40,9 @@ export async function copyLedger(file: string, target: string): Promise<PrivateC
       bindTarget(readMeta({ db: ledger }, 'target') ?? target, target, file);
       assertRoom(file);
     }
-    const folder = await makeTemporaryFolder(parent, 'plan');
+    const folder = await makeTemporaryFolder(parent, 'plan').catch((error: unknown) => {
+      throw folderFault(parent, error);
+    });
     const copy = { file: join(folder, 'ledger.db'), remove: () => rm(folder, { recursive: true, force: true }) };
     try {
       if (ledger !== null) {
@@ -53,7 +56,7 @@ export async function copyLedger(file: string, target: string): Promise<PrivateC
       throw error;
     }
   } catch (error) {
-    throw limitFaultOf(error) ?? error;
+    throw ledgerFaultOf(error) ?? error;
   } finally {
     ledger?.close();
   }
@@ -68,5 +71,20 @@ function assertRoom(file: string): void {
     'ledger.unwritable',
     `The disk of the ledger has ${megabytes(free)} left, and a copy of the ledger needs ${megabytes(needed)}.`,
     { path: 'ledger', suggestion: MAKE_ROOM },
+  );
+}
+
+function folderFault(folder: string, cause: unknown): Fault {
+  const limit = limitFaultOf(cause);
+  if (limit !== null) return limit;
+  return fault(
+    'ledger.unwritable',
+    `The ledger cannot be copied: ${folder} cannot be written: ${fileReasonOf(cause)}.`,
+    {
+      path: 'ledger',
+      suggestion:
+        'Run the command as a user who may write to this folder. Or make a copy elsewhere, `dpp-sync ledger backup FILE`, and name it as `ledger` in a config of its own.',
+      cause,
+    },
   );
 }

@@ -1,6 +1,6 @@
 // What a plan says where it cannot plan, or not everything.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -9,11 +9,15 @@ import { claimDue, NEVER_ANSWERED, settleOne } from '../../../support/ledger/del
 import { items, product, text } from '../../../support/ledger/items.ts';
 import { pullAndMap, row } from '../../../support/ledger/records.ts';
 import { withLedger } from '../../../support/ledger/world-ledger.ts';
+import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../../support/machine/as-another-user.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../../support/machine/small-disk.ts';
+import { REPOSITORY } from '../../../support/worlds/config-folder.ts';
+import { startDaemon } from '../../../support/worlds/daemon-world.ts';
 import { largeExport, SMALL, SMALL_SOURCES, smallFiles } from '../../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../../support/worlds/world.ts';
 import { planIn, planOf } from './planned.ts';
 
+const LAUNCHER = join(REPOSITORY, 'src/launcher.mjs');
 const OTHER = {
   id: 'other',
   connector: 'csv',
@@ -84,6 +88,24 @@ describe('a plan that fails', () => {
     const { items: planned } = await planOf(world, 'erp');
     expect(planned).toContainEqual(expect.objectContaining({ action: 'create', kind: 'product', key: 'P8' }));
   });
+});
+
+itWithAnotherUser('a plan without leave to write beside the ledger says so, and what to do', async () => {
+  // The ledger is in use, so that it can be read without leave to write.
+  const { daemon } = await startDaemon(world);
+  const data = join(world.folder, 'data');
+  try {
+    for (const path of ['', ...readdirSync(world.folder, { recursive: true, encoding: 'utf8' })]) {
+      chownSync(join(world.folder, path), OTHER_USER, OTHER_USER);
+    }
+    chmodSync(data, 0o555);
+    const { status, stderr } = nodeAsAnotherUser([LAUNCHER, 'plan', 'erp', '-c', world.configFile]);
+    expect(stderr).toContain(`The ledger cannot be copied: ${data} cannot be written: permission denied (EACCES).`);
+    expect(status).toBe(3);
+  } finally {
+    chmodSync(data, 0o755);
+    await daemon.stop();
+  }
 });
 
 describeSmallDisk('a plan on a small disk', () => {
