@@ -248,6 +248,8 @@ function closing(
 }
 
 const VALUE_MAX = 60;
+/** The whole reason is in the lines of `--json`. */
+const REASON_MAX = 160;
 
 function itemLines(item: PlannedItem, output: Output): string[] {
   const { action, kind, key, naturalKey, fields, refs = [] } = item;
@@ -268,7 +270,7 @@ function whyNot({ state, reason, waitsFor = [] }: PlannedItem): string {
   if (waitsFor.length > 0) {
     return `waits for ${waitsFor.map(({ kind, key }) => `${kindWord(kind)} ${printable(key)}`).join(' and ')}`;
   }
-  return `${stateWord(state ?? '')}${reason ? `: ${printable(reason.message)}` : ''}`;
+  return `${stateWord(state ?? '')}${reason ? `: ${shorten(printable(reason.message), REASON_MAX)}` : ''}`;
 }
 
 function changeText(change: FieldChange): string {
