@@ -98,8 +98,12 @@ export interface Runtime
   lookAtConfig(): Promise<void>;
   /** The fault of a queue that a person has paused; null if no queue is paused. */
   paused(): Fault | null;
-  /** Prepares to apply exactly the plan of a file. */
-  preparePlanned(file: string, abort: AbortSignal): Promise<PlannedSync>;
+  /**
+   * Prepares to apply exactly the plan of a file. No other run of its sources begins until they were pulled or the plan is closed.
+   *
+   * @param waitMs how long the run before it may wait, as in `pull`
+   */
+  preparePlanned(file: string, abort: AbortSignal, waitMs: number): Promise<PlannedSync>;
   /** Waits for the work in progress, and closes everything. */
   close(): Promise<void>;
 }
@@ -276,9 +280,12 @@ function connect(
     replaceSettings: (next, compiled) => settings.replace(next, compiled),
     lookAtConfig: async () => beforeMapping?.('replay'),
     paused: pauseWatch.fault,
-    async preparePlanned(file, abort) {
+    async preparePlanned(file, abort, waitMs) {
       const { preparePlanned } = await import('./plan/planned-sync.ts');
-      return preparePlanned(file, { config, tools: { secrets, clock, log, version: options.version } }, abort);
+      await beforeMapping?.('run');
+      const tools = { secrets, clock, log, version: options.version };
+      const holdRuns = (sources: readonly string[]) => pulls.holdRuns(sources, { abort, waitMs });
+      return preparePlanned(file, { config, tools, holdRuns }, abort);
     },
     close,
   };

@@ -39,7 +39,8 @@ const LOOK_MAX_MS = 2000;
  */
 export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<SyncReport> {
   const { config, reads, bus } = runtime;
-  const planned = request.plan === undefined ? null : await runtime.preparePlanned(request.plan, request.abort);
+  const planned =
+    request.plan === undefined ? null : await runtime.preparePlanned(request.plan, request.abort, request.waitMs);
   const startedAt = clock.ticks();
   const begunAt = clock.now();
   const requests = createRequestCounts();
@@ -64,7 +65,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
       for (const source of request.pull === false ? [] : inOrder(config, selected)) {
         if (request.abort.aborted) break;
         try {
-          const pulled = await runtime.pull(source, cause, request.abort, request.waitMs, planned?.reader(source));
+          const pulled = await runtime.pull(source, cause, request.abort, request.waitMs, planned?.run(source));
           runIds.push(pulled.runId);
           if (pulled.remapped > 0) remapped.push({ source, rows: pulled.remapped });
         } catch (error) {

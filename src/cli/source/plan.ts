@@ -128,7 +128,8 @@ async function rehearse(
     version: 1,
     of: of.of,
     madeAt: new Date(clock.now()).toISOString(),
-    ...targetOf(config),
+    target: config.target.baseUrl,
+    sources: sources.length === 0 ? config.sources.map(({ id }) => id) : [...new Set(sources)],
   });
   try {
     const tools = { secrets, clock, log: await context.log(), version: context.package.version, onItems, recording };
@@ -143,11 +144,6 @@ async function rehearse(
     await recording.close();
   }
 }
-
-const targetOf = ({ target, sources }: RuntimeConfig) => ({
-  target: target.baseUrl,
-  sources: sources.map(({ id }) => id),
-});
 
 function summaryDocument({ standing, ...summary }: PlanSummary): object {
   const { guarded, missing, quarantined } = standing;

@@ -8,6 +8,7 @@ import { IMPORT_USES } from '../../domain/delivery/import-proof.ts';
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import { fault, isLedgerFault } from '../../domain/faults.ts';
 import { type ItemRef, SUBJECT_KINDS } from '../../domain/item.ts';
+import type { LookupTable } from '../../domain/lookup.ts';
 import { type PlannedAction, type PlannedItem } from '../../domain/plan.ts';
 import type { IntendedWrite, SuspendedWork } from '../../domain/ports/deliveries.ts';
 import type { LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
@@ -128,15 +129,18 @@ async function stageRechecks({ ledger, clock }: Rehearsal): Promise<void> {
   while (recheck.hasMore());
 }
 
+const digestOf = (value: unknown): string => sha256Url(canonicalJson(value as JsonValue));
+
+/** Digests of the lookup files of a source, by source and table. */
+export function lookupDigests(source: string, lookups: readonly LookupTable[]): Record<string, string> {
+  return Object.fromEntries(
+    lookups.flatMap(({ name, entries }) => (entries === null ? [] : [[`${source}/${name}`, digestOf([...entries])]])),
+  );
+}
+
 /** Digests of what the plan depends on. */
 async function basisOf(rehearsal: Rehearsal, config: RuntimeConfig, recording: Recording): Promise<PlanBasis> {
-  const digestOf = (value: unknown): string => sha256Url(canonicalJson(value as JsonValue));
   const used = rehearsal.mappings();
-  const tables = used.flatMap(({ source, lookups }) =>
-    lookups.flatMap(({ name, entries }) =>
-      entries === null ? [] : [[`${source}/${name}`, digestOf([...entries])] as const],
-    ),
-  );
   const rules = config.sources.map(({ id, omit, guard, onMissing }) => ({ id, omit, guard, onMissing }));
   return {
     target: config.target.baseUrl,
@@ -144,7 +148,7 @@ async function basisOf(rehearsal: Rehearsal, config: RuntimeConfig, recording: R
     rules: digestOf({ rules, passports: config.passports }),
     values: digestOf(await rehearsal.ledger.valuesByHand()),
     mappings: Object.fromEntries(used.map(({ source, revision }) => [source, revision])),
-    lookups: Object.fromEntries(tables),
+    lookups: Object.assign({}, ...used.map(({ source, lookups }) => lookupDigests(source, lookups))),
     contents: recording.contents(),
   };
 }

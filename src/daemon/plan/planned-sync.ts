@@ -3,13 +3,14 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { fault } from '../../domain/faults.ts';
+import type { Mapper } from '../../domain/mapping.ts';
 import { PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
-import type { SourceReader } from '../../domain/ports/source.ts';
 import { kindWord } from '../../domain/words/states.ts';
-import type { Fault } from '../../lib/errors.ts';
+import { closeInOrder, type Fault } from '../../lib/errors.ts';
 import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
-import { plan } from './plan.ts';
+import type { PlannedRun } from '../sources/pulls.ts';
+import { lookupDigests, plan } from './plan.ts';
 import { digestOf, type PlanBasis, readPlanFile, type StoredPlan } from './plan-file.ts';
 import { createRecording } from './recording.ts';
 import type { RehearsalTools } from './rehearsal.ts';
@@ -18,8 +19,8 @@ import type { RehearsalTools } from './rehearsal.ts';
 export interface PlannedSync {
   /** The sources of the plan. */
   sources: readonly string[];
-  /** What a run reads in the place of a source: the rows that the plan is about, and no others. */
-  reader(source: string): SourceReader;
+  /** The run of a source, which reads the rows that the plan is about, and no others. */
+  run(source: string): PlannedRun;
   close(): Promise<void>;
 }
 
@@ -30,7 +31,16 @@ export interface PlannedSync {
  */
 export async function preparePlanned(
   file: string,
-  { config, tools }: { config: RuntimeConfig; tools: Omit<RehearsalTools, 'onRead'> },
+  {
+    config,
+    tools,
+    holdRuns,
+  }: {
+    config: RuntimeConfig;
+    tools: Omit<RehearsalTools, 'onRead'>;
+    /** Lets no run of these sources begin, so that the rows and the ledger stay those of the plan. */
+    holdRuns: (sources: readonly string[]) => Promise<ReadonlyMap<string, () => void>>;
+  },
   abort: AbortSignal,
 ): Promise<PlannedSync> {
   const planned = new Set<bigint>();
@@ -44,17 +54,15 @@ export async function preparePlanned(
       },
     );
   }
-  assertKnownSources(former, config);
-  const folder = await makeTemporaryFolder(existsSync(config.ledger) ? dirname(config.ledger) : tmpdir(), 'plan');
-  const recording = await createRecording(folder);
-  const close = async (): Promise<void> => {
-    try {
-      await recording.close();
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  };
+  assertKnownSources(file, former, config);
+  const held = await holdRuns(former.sources);
+  const closing = [async () => held.forEach((release) => release())];
+  const close = (): Promise<void> => closeInOrder(closing);
   try {
+    const folder = await makeTemporaryFolder(existsSync(config.ledger) ? dirname(config.ledger) : tmpdir(), 'plan');
+    closing.unshift(() => rm(folder, { recursive: true, force: true }));
+    const recording = await createRecording(folder);
+    closing.unshift(() => recording.close());
     const unplanned: PlannedItem[] = [];
     const request = { of: 'sync', config, sources: former.sources } as const;
     const onItems = async (items: readonly PlannedItem[]): Promise<void> => {
@@ -62,27 +70,52 @@ export async function preparePlanned(
       if (unplanned.length === 0) unplanned.push(...others.slice(0, 1));
     };
     const summary = await plan(request, { ...tools, onRead: () => undefined, onItems, recording }, abort);
-    abort.throwIfAborted();
     const { count, digest } = summary.writes;
     const isSame = count === former.writes.count && digest === former.writes.digest;
     const changed = changesOf(former.basis, summary.basis);
     if (!isSame && changed.length === 0) changed.push(ledgerChange(unplanned[0]));
     if (changed.length > 0) throw staleFault(file, changed);
-    for (const { source, error } of summary.failed) throw staleFault(file, [`${source} cannot be read: ${error}`]);
-    return { sources: former.sources, reader: (source) => recording.replay(source), close };
+    const [failed] = summary.failed;
+    if (failed !== undefined) throw staleFault(file, [`the run of ${failed.source} would fail: ${failed.error}`]);
+    const run = (source: string): PlannedRun => ({
+      reader(mapper) {
+        assertMapping(file, { source, mapper, basis: former.basis });
+        return recording.replay(source);
+      },
+      release: () => held.get(source)?.(),
+    });
+    return { sources: former.sources, run, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-function assertKnownSources({ sources }: StoredPlan, config: RuntimeConfig): void {
-  const gone = sources.find((source) => config.sources.every(({ id }) => id !== source));
-  if (gone !== undefined) throw staleFault(config.file, [`the config has no source ${gone} any more`]);
+/** The mapping and its lookup files may have been written since the plan was made again. */
+function assertMapping(
+  file: string,
+  { source, mapper, basis }: { source: string; mapper: Mapper; basis: PlanBasis },
+): void {
+  const tables = Object.entries(lookupDigests(source, mapper.lookups ?? []));
+  const changed = [
+    ...(mapper.revision === basis.mappings[source] ? [] : [`the mapping of ${source} has changed`]),
+    ...tables
+      .filter(([name, digest]) => basis.lookups[name] !== digest)
+      .map(([name]) => `the lookup table ${name} has changed`),
+  ];
+  if (changed.length > 0) throw staleFault(file, changed, `nothing of ${source} was sent`);
 }
 
-function staleFault(file: string, changed: readonly string[]): Fault {
-  return fault('plan.stale', `The plan ${file} does not fit any more, and nothing was sent: ${changed.join('; ')}.`);
+function assertKnownSources(file: string, { sources }: StoredPlan, config: RuntimeConfig): void {
+  const gone = sources.find((source) => config.sources.every(({ id }) => id !== source));
+  if (gone !== undefined) throw staleFault(file, [`the config has no source ${gone} any more`]);
+}
+
+function staleFault(file: string, changed: readonly string[], effect = 'nothing was sent'): Fault {
+  return fault(
+    'plan.stale',
+    `The plan ${file} does not fit any more, and ${effect}: ${changed.join('; ').replace(/\.$/, '')}.`,
+  );
 }
 
 /** What a plan depends on and is not as it was, in words. */

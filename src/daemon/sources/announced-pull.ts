@@ -40,13 +40,13 @@ export function announced(
   return (source, ...request) => withLogFields({ source }, () => pullLogged(source, ...request));
 
   async function pullLogged(
-    ...[source, cause, abort, waitMs]: Parameters<Runtime['pull']>
+    ...[source, cause, abort, ...rest]: Parameters<Runtime['pull']>
   ): ReturnType<Runtime['pull']> {
     const isBusy = runtime.pulling().includes(source);
     const begins = isBusy ? 'is pulled again when its current run has ended' : 'is being pulled';
     log.info({ source, ...cause }, `The source ${source} ${begins}.`);
     try {
-      const pulled = await runtime.pull(source, cause, abort, waitMs);
+      const pulled = await runtime.pull(source, cause, abort, ...rest);
       await logEnded(source, pulled);
       return pulled;
     } catch (error) {

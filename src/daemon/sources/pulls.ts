@@ -28,6 +28,14 @@ export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   wrap?: (source: string, reader: SourceReader) => SourceReader;
 }
 
+/** What is read in the place of a source, for a plan that is applied. */
+export interface PlannedRun {
+  /** @throws Fault `plan.stale` if this mapping is not the one of the plan */
+  reader: (mapper: Mapper) => SourceReader;
+  /** Lets other runs of the source begin. */
+  release: () => void;
+}
+
 /** How often a run checks whether the earlier run of its source waits for the ledger. */
 const REST_LOOK_MS = 200;
 
@@ -89,11 +97,11 @@ export function createPulls({
     cause: RunCause,
     abort: AbortSignal,
     waitMs: number,
-    given: SourceReader | undefined,
+    planned: PlannedRun | undefined,
   ): Promise<PullResult> {
     const { id, omit, guard, onMissing, snapshotEveryMs } = source;
     const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
-    const open = async () => given ?? wrap(id, await openSource(source, config, log));
+    const open = async (mapper: Mapper) => planned?.reader(mapper) ?? wrap(id, await openSource(source, config, log));
     const opening = { open, mapperOf, ledger: options.ledger, wait };
     const { mapper, records } = await openToPull({ source: id, ...cause }, opening, abort);
     try {
@@ -125,17 +133,18 @@ export function createPulls({
     cause: RunCause,
     abort: AbortSignal,
     waitMs: number,
-    given: SourceReader | undefined,
+    planned: PlannedRun | undefined,
   ): Promise<PullResult> {
-    await beforeRun();
+    // The settings are those of the plan. A reload may wait for the source, which the plan holds.
+    if (planned === undefined) await beforeRun();
     sourceOf(id);
-    const release = await lockSource(id, abort, waitMs);
+    const release = planned?.release ?? (await lockSource(id, abort, waitMs));
     const stopped = new AbortController();
     pulling.set(id, stopped);
     try {
       // The mapper is read only now, because a reload may have replaced the settings while the run waited.
       return await withAnySignal([abort, stopped.signal], (either) =>
-        withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs, given)),
+        withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs, planned)),
       );
     } finally {
       await prune(id);
@@ -153,21 +162,42 @@ export function createPulls({
      * @throws Fault `interrupted` if the pull is aborted before it has begun, or the reason why the run before it waits
      * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
      *   queue that takes no jobs; they wait for ever if it is absent
-     * @param given what is read in the place of the source, for a plan that is applied
+     * @param planned what is read in the place of the source, which `holdRuns` holds for it
      */
     async pull(
       source: string,
       cause: RunCause,
       abort: AbortSignal,
       waitMs: number = Number.POSITIVE_INFINITY,
-      given?: SourceReader,
+      planned?: PlannedRun,
     ): Promise<PullResult> {
       const one = { source };
       asked.add(one);
       try {
-        return await pullInTurn(source, cause, abort, waitMs, given);
+        return await pullInTurn(source, cause, abort, waitMs, planned);
       } finally {
         asked.delete(one);
+      }
+    },
+
+    /**
+     * Waits for the runs of these sources, and lets no other begin until the source is released.
+     *
+     * @returns the function that releases a source, by its id
+     * @throws Fault `interrupted` if it is aborted before that, or the reason why a run waits longer than `waitMs`
+     */
+    async holdRuns(
+      sources: readonly string[],
+      { abort, waitMs }: { abort: AbortSignal; waitMs: number },
+    ): Promise<ReadonlyMap<string, () => void>> {
+      const held = new Map<string, () => void>();
+      try {
+        // In one order, so that two plans never wait for each other.
+        for (const source of sources.toSorted()) held.set(source, await lockSource(source, abort, waitMs));
+        return held;
+      } catch (error) {
+        for (const release of held.values()) release();
+        throw error;
       }
     },
 
@@ -236,7 +266,7 @@ export type Pulls = ReturnType<typeof createPulls>;
 interface Opening extends Pick<PullOptions, 'wait'> {
   ledger: PullOptions['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
   mapperOf: (source: string) => Promise<Mapper>;
-  open: () => Promise<SourceReader>;
+  open: (mapper: Mapper) => Promise<SourceReader>;
 }
 
 /**
@@ -253,7 +283,7 @@ async function openToPull(
     const mapper = await mapperOf(source);
     const lookups = new Map([[source, mapper.lookups ?? []]]);
     await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
-    return { mapper, records: await open() };
+    return { mapper, records: await open(mapper) };
   } catch (error) {
     await noteFailedRun({ source, ...cause }, error, { ledger, wait }, abort);
     throw error;

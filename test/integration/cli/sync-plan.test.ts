@@ -88,7 +88,7 @@ describe('sync --plan', () => {
     await planned();
     const runtime = await world.open();
     try {
-      const prepared = await runtime.preparePlanned(file, new AbortController().signal);
+      const prepared = await runtime.preparePlanned(file, new AbortController().signal, 10_000);
       world.write('products.csv', PRODUCTS.replace('Pump', 'Copper pump').replace('Valve', 'Copper valve'));
       const { sync } = await import('../../../src/daemon/sync.ts');
       const { systemClock } = await import('../../../src/lib/clock.ts');
