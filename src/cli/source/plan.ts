@@ -152,7 +152,7 @@ function summaryDocument({ standing, ...summary }: PlanSummary): object {
 
 function exitCodeOf(summary: PlanSummary, { exitCode = false }: Pick<PlanFlags, 'exitCode'>): number {
   if (summary.failed.length > 0) return 3;
-  return exitCode && writesOf(summary) > 0 ? 4 : 0;
+  return exitCode && writesOf(summary) + summary.unconfirmed > 0 ? 4 : 0;
 }
 
 function countOf({ counts }: PlanSummary, action: PlannedItem['action']): number {
@@ -225,8 +225,11 @@ function closing(
   },
 ): string[] {
   const who = stored ? 'This config' : 'A sync';
-  if (writesOf(summary) === 0)
+  const unknown = stored ? [] : unknownLines(summary);
+  if (writesOf(summary) === 0) {
+    if (unknown.length > 0) return ['A sync would send nothing of what is known.', ...unknown];
     return [paint('green', stored ? 'This config would change nothing.' : 'A sync would send nothing.')];
+  }
   const { requests } = summary;
   const lists = summary.lists.map((kind) => `${kind}s`).join(' and ');
   const first = lists === '' ? '' : ` Before, it reads the platform's list of ${lists}, which decides what is created.`;
@@ -237,9 +240,25 @@ function closing(
   return [
     `${who} would send about ${counted(requests, 'request')}.${first}`,
     time,
+    ...unknown,
     ...(out === undefined && present > 0
       ? ['To see every item, add --out FILE or --json.']
       : [`Every item is in ${out}.`]),
+  ];
+}
+
+/** What a sync may do besides, which cannot be planned. */
+function unknownLines({ failed, unconfirmed }: PlanSummary): string[] {
+  const writes = counted(unconfirmed, 'write has', 'writes have');
+  return [
+    ...(unconfirmed === 0
+      ? []
+      : [
+          `${writes} no answer yet. A sync asks the platform what became of them, and what follows from that is not planned.`,
+        ]),
+    ...(failed.length === 0
+      ? []
+      : [`What ${failed.map(({ source }) => source).join(' and ')} would change is not known.`]),
   ];
 }
 

@@ -48,6 +48,8 @@ export interface PlanSummary {
   runs: StreamAccount[];
   /** The sources that could not be read, with the reason. What they would change is not in the plan. */
   failed: readonly { source: string; error: string }[];
+  /** How many writes have no answer, and are looked up at the platform by a sync. What follows from them is not in the plan. */
+  unconfirmed: number;
   /** The ledger as it would be. */
   standing: Pick<LedgerStanding, 'guarded' | 'missing' | 'quarantined'>;
   /** About how many requests the sync would send, besides the lists that it reads first. */
@@ -102,11 +104,12 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     const sent = await acceptance.acceptAll(report, abort);
     // A part of a plan would look like a whole one.
     if (abort.aborted) throw INTERRUPTED;
-    await reportLeft(rehearsal, sources, report);
+    const unconfirmed = await reportLeft(rehearsal, sources, report);
     const standing = await rehearsal.reads.standing(standingAsked(config, sources));
     return {
       counts,
       ...read,
+      unconfirmed,
       standing,
       requests: sent.alone + imported,
       lists: [...sent.lists],
@@ -187,16 +190,18 @@ async function importRequests({ ledger, clock }: Rehearsal, { profile }: Runtime
   return requests;
 }
 
-/** Reports the items that a sync would leave as they are, with the reason. */
+/** Reports the items that a sync would leave as they are, with the reason. Returns how many writes it would look up. */
 async function reportLeft(
   { ledger }: Rehearsal,
   sources: readonly string[],
   report: (items: readonly PlannedItem[]) => Promise<void>,
-): Promise<void> {
+): Promise<number> {
+  let unconfirmed = 0;
   for (const which of ['waiting', 'stuck'] as const) {
     let afterId = 0;
     for (;;) {
       const items = await ledger.leftItems({ of: which, afterId, limit: PAGE });
+      unconfirmed += items.filter(({ state, dueAt }) => state === 'in_doubt' && dueAt > 0).length;
       const selected = items.filter(({ source }) => sources.includes(source));
       const waiting = which === 'waiting' ? await ledger.intendedWrites(selected.map(({ id }) => id)) : null;
       await report(
@@ -217,6 +222,7 @@ async function reportLeft(
       afterId = last.id;
     }
   }
+  return unconfirmed;
 }
 
 /** The items that a write names and that have no id at the platform yet. */

@@ -43,7 +43,8 @@ export async function createRecording(folder: string | null): Promise<Recording>
   async function keep(read: RecordedRead, page: Page): Promise<void> {
     if (file === null) return;
     const bytes = serialize(page);
-    await file.write(bytes, 0, bytes.length, end);
+    // On a full disk `write` may write a part of it, and says so only with a count.
+    await file.writeFile(bytes);
     read.pages.push({ at: end, length: bytes.length });
     end += bytes.length;
   }

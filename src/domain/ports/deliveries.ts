@@ -143,6 +143,8 @@ export interface LeftItem {
   source: string;
   state: DeliveryState;
   reason: Reason | null;
+  /** When an unconfirmed write is looked up, in milliseconds since the epoch; 0 if a person decides. */
+  dueAt: number;
 }
 
 /** A product whose passport is public. */

@@ -12,7 +12,7 @@ interface LeftRow extends Omit<LeftItem, 'reason'> {
   reason: string | null;
 }
 
-const LEFT = 'i.id, i.kind, i.key, i.natural_key AS naturalKey, i.source, i.state, i.reason';
+const LEFT = 'i.id, i.kind, i.key, i.natural_key AS naturalKey, i.source, i.state, i.reason, i.due_at AS dueAt';
 
 const SQL = {
   rows: statement<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
