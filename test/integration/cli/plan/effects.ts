@@ -61,17 +61,20 @@ export function watchPlatform(world: World): () => Effect[] {
 /** The writes of a plan, in the same form. Names are those of the platform. */
 export function plannedEffects(items: readonly PlannedItem[], nameOf: (kind: string, key: string) => string): Effect[] {
   const writes = items.filter(({ action }) => PLANNED_WRITES.includes(action));
+  // Where a change of the natural key is blocked, the platform still has the former one.
+  const nameOfItem = ({ kind, key, naturalKey, refs = [] }: PlannedItem): string => {
+    if (kind === 'passport') return nameOf('product', key);
+    if (kind !== 'bom_item') return naturalKey ?? key;
+    const product = refs.find(({ role }) => role === 'product');
+    const part = refs.find(({ role }) => role !== 'product');
+    return `${nameOf('product', product?.key ?? '')} > ${nameOf(part?.kind ?? '', part?.key ?? '')}`;
+  };
   return sorted(
-    writes.map(({ action, kind, key, naturalKey, refs = [], fields }) => {
-      const product = refs.find(({ role }) => role === 'product');
-      const part = refs.find(({ role }) => role !== 'product');
-      const name =
-        kind === 'bom_item'
-          ? `${nameOf('product', product?.key ?? '')} > ${nameOf(part?.kind ?? '', part?.key ?? '')}`
-          : (naturalKey ?? key);
+    writes.map((item) => {
+      const { action, kind, fields } = item;
       const isCreate = action === 'create' || action === 'create_or_adopt';
       return {
-        write: `${isCreate ? 'create' : action} ${kind} ${name}`,
+        write: `${isCreate ? 'create' : action} ${kind} ${nameOfItem(item)}`,
         fields:
           kind === 'passport' ? NO_FIELDS : { ...(isCreate && kind === 'product' ? DEFAULTS : NO_FIELDS), ...fields },
       };
