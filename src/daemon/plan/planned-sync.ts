@@ -140,5 +140,5 @@ function changesOf(was: PlanBasis, is: PlanBasis): string[] {
 function ledgerChange(item: PlannedItem | undefined): string {
   if (item === undefined) return 'a write of the plan is not needed any more';
   const { kind, key, naturalKey } = item;
-  return `the revision of ${kindWord(kind)} ${naturalKey ?? key} has changed`;
+  return `the revision or the content of ${kindWord(kind)} ${naturalKey ?? key} has changed`;
 }
