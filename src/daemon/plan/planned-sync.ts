@@ -43,8 +43,11 @@ export async function preparePlanned(
   },
   abort: AbortSignal,
 ): Promise<PlannedSync> {
+  /** The writes of the file, by which a write that is not among them is named. */
   const planned = new Set<bigint>();
-  const former = await readPlanFile(file, (item) => planned.add(digestOf(item)));
+  const former = await readPlanFile(file, (item) => {
+    if (PLANNED_WRITES.includes(item.action)) planned.add(digestOf(item));
+  });
   if (former.of === 'config') {
     throw fault(
       'usage',

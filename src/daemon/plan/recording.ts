@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { fault } from '../../domain/faults.ts';
 import type { Page, ReadMode, SourceReader, SourceStream } from '../../domain/ports/source.ts';
+import { closeInOrder } from '../../lib/errors.ts';
 import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 
 /** One read of a stream, from its beginning to its end or to where the reader has stopped. */
@@ -115,11 +116,13 @@ export async function createRecording(folder: string | null): Promise<Recording>
         ),
       ),
     async close() {
-      try {
-        for (const { reader } of readers.values()) await reader.close();
-      } finally {
-        await file?.close();
-      }
+      const opened = [...readers.values()];
+      const closing = opened.map(
+        ({ reader }) =>
+          async () =>
+            reader.close(),
+      );
+      await closeInOrder([...closing, async () => file?.close()]);
     },
   };
 }
