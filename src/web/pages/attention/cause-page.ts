@@ -283,7 +283,7 @@ export function recordTable(records: readonly QuarantinedRecord[]): Html {
     const cells = columns.map((name) => cell(name, cellText(memberOf(record.fields, name)), wrong.has(name)));
     const issues = record.issues.map(
       ({ message, cure }) =>
-        html`<li>${message}${cure === undefined ? null : html` <span class="quiet">${cure}</span>`}</li>`,
+        html`<li>${message}${cure === undefined ? null : html` <span class="quiet">${withCode(cure)}</span>`}</li>`,
     );
     return html`<tr><th scope="row" rowspan="2"><span class="mono">${formatPlace(record.place)}</span><br /><span class="quiet">${readableKey(record.key)}</span></th>${cells}</tr>
 <tr class="issues"><td colspan="${Math.max(1, columns.length)}"><ul>${issues}</ul></td></tr>`;

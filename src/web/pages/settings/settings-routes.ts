@@ -253,7 +253,7 @@ function alertsCard({ alerts, now }: SettingsView, request: WebRequest): Html | 
       html`<span class="mono">${id}</span>`,
       standing,
       timeOf(since),
-      message,
+      withCode(message),
       noticesOf(alert),
       muteForm(id, isMuted ? mutedUntil : null, request),
     ];
