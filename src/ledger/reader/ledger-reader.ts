@@ -68,6 +68,7 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
   /** Why the thread has to end. */
   let ending: Fault | null = null;
   let closed = false;
+  let isSending = false;
 
   function start(): Worker {
     const started = new Worker(thread, {
@@ -91,15 +92,28 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
     return started;
   }
 
+  /** Sends the questions that are asked now together, and not one by one. */
+  function sendSoon(): void {
+    if (isSending) return;
+    isSending = true;
+    queueMicrotask(() => {
+      isSending = false;
+      send();
+    });
+  }
+
   function send(): void {
+    const asked: Question[] = [];
     while (ending === null && withThread.size < WITH_THREAD_MAX) {
       const [next] = waiting.values();
       if (next === undefined) break;
       const { id, question, args } = next;
       waiting.delete(id);
       withThread.set(id, next);
+      asked.push({ id, question, args, passportRules: passportRules(), ticks: clock.ticks() });
+    }
+    if (asked.length > 0) {
       worker ??= start();
-      const asked: Question = { id, question, args, passportRules: passportRules(), ticks: clock.ticks() };
       worker.postMessage(asked);
     }
     // A thread without a question must not prevent the end of the process.
@@ -127,14 +141,14 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
           leave();
           if (answer.ok) resolve(answer.value);
           else reject(fromSent(answer.error));
-          send();
+          sendSoon();
         },
         fail(reason) {
           leave();
           reject(reason);
         },
       });
-      send();
+      sendSoon();
     });
   }
 

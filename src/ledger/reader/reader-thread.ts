@@ -14,7 +14,7 @@ import { answerOf } from '../reads.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
 import { assertPresentSchema, openToRead } from '../upgrade/open.ts';
-import type { ViewReads } from '../views/view-reads.ts';
+import { inOneMoment, type ViewReads } from '../views/view-reads.ts';
 import { createViews } from '../views/views.ts';
 import { type Answer, type EndRequest, type Question, type ReaderData, toSent } from './ledger-reader.ts';
 
@@ -31,9 +31,8 @@ let askedAt = 0;
 interface Opened {
   /** Answers a question. All its data is of one moment. */
   ask(question: keyof Questions, args: unknown[]): unknown;
-  /** Answers all questions until `endMoment` with data of one moment. */
-  beginMoment(): void;
-  endMoment(): void;
+  /** Does the work with data of one moment. */
+  inOneMoment(work: () => void): void;
   /** Reads for some milliseconds what lists need in memory; true while there is more to read. */
   warm(): boolean;
   /** How the file has changed since it was opened, as the end of a sentence; null if it has not changed. */
@@ -58,12 +57,7 @@ function open(passportRules: PassportRules): Opened {
   const views = createViews(reads, dashboard.totals);
   return {
     ask: (question, args) => answerOf(question in views ? views : dashboard.views, question, args, reads),
-    beginMoment() {
-      if (!db.inTransaction) db.exec('BEGIN');
-    },
-    endMoment() {
-      if (db.inTransaction) db.exec('COMMIT');
-    },
+    inOneMoment: (work) => inOneMoment(reads, work),
     warm: () => dashboard.warm(),
     change,
     close: () => void db.close(),
@@ -90,35 +84,45 @@ function lostFault(change: string): Error {
 function answer({ id, question, args, passportRules, ticks }: Question): Answer {
   askedAt = ticks;
   try {
-    const asked = ledger(passportRules);
-    asked.beginMoment();
-    return { id, ok: true, value: asked.ask(question, args) };
+    return { id, ok: true, value: ledger(passportRules).ask(question, args) };
   } catch (error) {
     return { id, ok: false, error: toSent(ledgerFaultOf(error) ?? error) };
   }
 }
 
-/** True until the thread has answered the questions that have come together, and while it reads for lists between two questions. */
-let isBusy = false;
-
 /**
- * Ends the moment after the questions that have come together, such as those of one page: SQLite then reads its pages once for
- * all of them, and not again for each question while a sync writes.
+ * Answers questions that were asked together, such as those of one page, in one moment: SQLite then reads its pages once for all of
+ * them, and not again for each question while a sync writes. The moment begins after they were asked, so they see every earlier write.
  */
-function restLater(): void {
-  if (isBusy) return;
-  isBusy = true;
+function answerAll(questions: readonly Question[]): void {
+  const answerEach = (): void => {
+    for (const question of questions) parentPort?.postMessage(answer(question));
+  };
+  const [first] = questions;
+  try {
+    if (first !== undefined) ledger(first.passportRules);
+  } catch {
+    // Each question meets the same error, and reports it.
+  }
+  if (opened === null) answerEach();
+  else opened.inOneMoment(answerEach);
+}
+
+/** True while the thread continues to read for lists between two questions. */
+let isWarming = false;
+
+function warmLater(): void {
+  if (isWarming || !warms) return;
+  isWarming = true;
   setImmediate(() => {
-    isBusy = false;
-    if (rest()) restLater();
+    isWarming = false;
+    if (warm()) warmLater();
   });
 }
 
-/** True if there is more to read for lists. */
-function rest(): boolean {
+function warm(): boolean {
   try {
-    opened?.endMoment();
-    return warms && opened?.warm() === true;
+    return opened?.warm() === true;
   } catch {
     // The next question meets the same error, and reports it.
     return false;
@@ -140,11 +144,11 @@ function giveWay(): void {
 }
 
 giveWay();
-parentPort?.on('message', (message: Question | EndRequest) => {
+parentPort?.on('message', (message: readonly Question[] | EndRequest) => {
   if ('end' in message) {
     opened?.close();
     process.exit();
   }
-  parentPort?.postMessage(answer(message));
-  restLater();
+  answerAll(message);
+  warmLater();
 });

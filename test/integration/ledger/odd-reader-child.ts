@@ -9,14 +9,15 @@ import type { EndRequest, Question, ReaderData } from '../../../src/ledger/reade
 const { file } = workerData as ReaderData;
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-parentPort?.on('message', (message: Question | EndRequest) => {
+parentPort?.on('message', (message: readonly Question[] | EndRequest) => {
   if ('end' in message) process.exit();
-  const {
+  for (const {
     id,
     args: [run],
-  } = message;
-  if (run === 1) throw new Error('planned end');
-  if (run === 2) return;
-  if (run === 3) while (!existsSync(`${file}.go`)) Atomics.wait(pause, 0, 0, 1);
-  parentPort?.postMessage({ id, ok: true, value: run });
+  } of message) {
+    if (run === 1) throw new Error('planned end');
+    if (run === 2) continue;
+    if (run === 3) while (!existsSync(`${file}.go`)) Atomics.wait(pause, 0, 0, 1);
+    parentPort?.postMessage({ id, ok: true, value: run });
+  }
 });
