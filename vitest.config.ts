@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { TEST_MS, WAIT_MS } from './test/support/runner/limits.ts';
+import { LongFirst } from './test/support/runner/long-first.ts';
 
 /** A suite of test files in these folders of test/. */
 const suite = (name: string, folders: string) => ({
@@ -27,6 +28,7 @@ export default defineConfig({
     maxWorkers: Math.min(8, 3 * availableParallelism()),
     // The tests start some hundred processes, which load the same files.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled') },
+    sequence: { sequencer: LongFirst },
     setupFiles: ['./test/support/runner/property-seed.ts'],
     reporters: ['default', './test/support/runner/left-out-reporter.ts'],
   },
