@@ -20,9 +20,27 @@ export interface RunBook {
   isHeld: 0 | 1;
 }
 
+/** What the ledger has of one item. */
+export interface ItemBook {
+  kind: string;
+  key: string;
+  state: string;
+  revision: number;
+  /** Of an open delivery; otherwise 0. */
+  attempts: number;
+  /** JSON; null if there is none. */
+  remoteId: string | null;
+  /** How many items name it. */
+  users: number;
+  /** The state of the passport of a product; null for other kinds. */
+  passport: string | null;
+}
+
 /** Facts by their names, such as `items product delivered`, `passports published`, `quarantined erp`. A fact without an entry is 0. */
 export interface Books {
   facts: Counts;
+  /** One item of each kind: others at each moment. */
+  items: ItemBook[];
   runs: RunBook[];
   /** Streams whose export the guard holds, as `source/stream`. */
   guarded: string[];
@@ -107,6 +125,16 @@ const GUARDED = `SELECT s.source || '/' || s.name FROM streams s JOIN (SELECT st
   UNION ALL SELECT stream_id, accepted_at, refused_at FROM guarded_items) g ON g.stream_id = s.id
   WHERE g.accepted_at IS NULL AND g.refused_at IS NULL GROUP BY 1 ORDER BY 1`;
 
+/** The first item of a kind from a place that every write changes. */
+const ITEM = `SELECT p.kind, p.key, ${STATE.replaceAll('i.', 'p.')} AS state, p.revision, CASE WHEN ${IS_OPEN.replaceAll('i.', 'p.')} THEN p.attempts ELSE 0 END AS attempts, nullif(p.remote_id, 'null') AS remoteId,
+    (SELECT count(*) FROM refs f JOIN items u ON u.id = f.item_id WHERE f.kind = p.kind AND f.key = p.key AND u.kind <> 'passport') AS users,
+    CASE p.kind WHEN 'product' THEN ${PASSPORT} END AS passport
+  FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key
+  WHERE p.kind = ? AND p.revision > 0
+    AND p.id >= (SELECT (SELECT total(revision) FROM items) * 7919 % (SELECT max(id) FROM items WHERE kind = p.kind))
+  ORDER BY p.id LIMIT 1`;
+const ITEM_KINDS = ['product', 'material', 'bom_item', 'passport'];
+
 const GLANCES = [
   'SELECT kind, state, count(*) FROM items GROUP BY 1, 2',
   'SELECT state, count(*) FROM records GROUP BY 1',
@@ -119,6 +147,7 @@ export function openBooks(file: string) {
   const db = new Database(file, { readonly: true });
   const named = NAMED.map((sql) => db.prepare<[], [string, number]>(sql).raw());
   const glances = GLANCES.map((sql) => db.prepare(sql).raw());
+  const item = db.prepare<[string], ItemBook>(ITEM);
   const [runs, guarded] = [db.prepare<[], RunBook>(RUNS), db.prepare<[], string>(GUARDED).pluck()];
   return {
     /** Other numbers after everything that counts for the pages. Takes far less time than all facts. */
@@ -127,6 +156,7 @@ export function openBooks(file: string) {
     read: (): Books =>
       db.transaction(() => ({
         facts: Object.fromEntries(named.flatMap((statement) => statement.all())),
+        items: ITEM_KINDS.flatMap((kind) => item.get(kind) ?? []),
         runs: runs.all(),
         guarded: guarded.all(),
       }))(),

@@ -4,6 +4,7 @@ import { ITEM_KINDS } from '../../../../src/domain/item.ts';
 import { PASSPORT_STATES } from '../../../../src/domain/passport.ts';
 import { STATES_IN_ORDER } from '../../../../src/domain/words/states.ts';
 import { runHere } from '../../../support/cli/cli-here.ts';
+import { itemClaims } from './item-pages.ts';
 import { ACCOUNT, factsOf, lastRun, type Moment, sum } from './moment.ts';
 import type { Claim } from './page.ts';
 import { type Causes, readPages } from './pages.ts';
@@ -231,5 +232,6 @@ export async function readAll(moment: Moment): Promise<Claim[]> {
     ...(await metricClaims(moment)),
     ...(await commandClaims(moment)),
     ...(await readPages(moment, causes)),
+    ...(await itemClaims(moment)),
   ];
 }
