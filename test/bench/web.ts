@@ -27,7 +27,7 @@ const { values: flags } = parseArgs({ options: { items: { type: 'string' }, reco
 const WHOLE = 1_000_000;
 const ITEMS = Number(flags.items ?? WHOLE);
 /** Enough records to keep the sync busy for the whole benchmark. */
-const RECORDS = Number(flags.records ?? 700_000);
+const RECORDS = Number(flags.records ?? 3_000_000);
 const TOKEN = 'bench-web-token-with-32-characters!';
 const LAUNCHER = join(import.meta.dirname, '../../src/launcher.mjs');
 
