@@ -4,6 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { decodeXML } from 'entities/decode';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Pulls } from '../../../src/daemon/sources/pulls.ts';
 import { type CauseType } from '../../../src/domain/advice.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { standingAsked } from '../../../src/observe/standing.ts';
@@ -303,7 +304,13 @@ it('the button that starts a run starts one run where it is pressed twice, and a
   await started(['A-1;Kessel;10;DE']);
   const page = (await web.get('/runs')).text;
   const press = () => web.press(page, { action: '/runs/start' });
+  // The run does not read the source to its end before both presses are answered.
+  const answered = Promise.withResolvers<void>();
+  const locked = served.daemon.runtime as unknown as Pick<Pulls, 'betweenRuns'>;
+  const held = locked.betweenRuns('erp', () => answered.promise, new AbortController().signal);
   const [first, second] = await Promise.all([press(), press()]);
+  answered.resolve();
+  await held;
   expect([first.status, second.to]).toEqual([303, first.to]);
   await web.taskPage(first.to);
   const runs = async () => (await served.daemon.runtime.reads.lastRuns({ limit: 10 })).length;
