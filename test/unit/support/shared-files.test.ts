@@ -19,7 +19,8 @@ const CONFIG = readFileSync(join(TESTS, '../vitest.config.ts'), 'utf8');
 /** The suites that use a file of `support`, directly or through other files of `support`. */
 function suitesOf(file: string, seen = new Set<string>()): Set<string> {
   seen.add(file);
-  const suites = new Set<string>(CONFIG.includes(`/${basename(file)}'`) ? ['every suite, by its config'] : []);
+  // All suites use what their config names.
+  const suites = new Set<string>(CONFIG.includes(`/${basename(file)}'`) ? ['unit', 'integration', 'slow'] : []);
   for (const user of files.filter((one) => !seen.has(one) && namedBy.get(one)?.has(file))) {
     if (user.startsWith('support/')) for (const suite of suitesOf(user, seen)) suites.add(suite);
     else suites.add(user.split('/')[0] ?? '');
