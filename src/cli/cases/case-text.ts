@@ -6,7 +6,7 @@ import { withHiddenShown } from '../../lib/text/safe-text.ts';
 
 const OPTIONS = { lineWidth: 0, blockQuote: false } as const;
 
-/** A case in the form of the file. The source is left out if the stream tells it. */
+/** A case in the form of the file. The source is left out if the stream alone shows it. */
 function written({ name, given, expect }: MappingCase, isSourceKnown: boolean): object {
   const { source, stream, row, lookups } = given;
   const { issue, ...others } = expect;

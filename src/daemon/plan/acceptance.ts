@@ -1,3 +1,4 @@
+import { createPassports } from '../../delivery/passports.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { actionOf, fieldChanges, type PlannedItem } from '../../domain/plan.ts';
 import type {
@@ -41,6 +42,7 @@ export function createAcceptance(
   const unlisted = new Set<ListableKind>();
   /** The products whose public passports were reported. */
   const differing = new Set<number>();
+  const passports = createPassports({ ledger, now: () => clock.ticks() });
   let lastId = 0;
 
   /** A sync would read these lists. The rehearsal goes on as if they were empty. */
@@ -148,7 +150,8 @@ export function createAcceptance(
         await passFirstContact();
         const accepted = await acceptDue(report, abort);
         alone += accepted.alone;
-        const staged = await evaluateAll();
+        passports.markDirty();
+        const staged = await passports.evaluate();
         if (accepted.accepted > 0 || staged > 0) continue;
         // A sync would wait for these.
         const at = await ledger.nextDueAt({ suspended });
@@ -158,18 +161,4 @@ export function createAcceptance(
       return { alone, lists: unlisted };
     },
   };
-
-  async function evaluateAll(): Promise<number> {
-    let staged = 0;
-    let afterKey: string | null = null;
-    do {
-      const evaluated: { staged: number; lastKey: string | null } = await ledger.evaluatePassports({
-        afterKey,
-        limit: page,
-      });
-      staged += evaluated.staged;
-      afterKey = evaluated.lastKey;
-    } while (afterKey !== null);
-    return staged;
-  }
 }

@@ -8,18 +8,16 @@ import { IMPORT_USES } from '../../domain/delivery/import-proof.ts';
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import { fault, isLedgerFault } from '../../domain/faults.ts';
 import { type ItemRef, SUBJECT_KINDS } from '../../domain/item.ts';
-import type { LookupTable } from '../../domain/lookup.ts';
 import { type PlannedAction, type PlannedItem } from '../../domain/plan.ts';
 import type { IntendedWrite, SuspendedWork } from '../../domain/ports/deliveries.ts';
 import type { LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { messageAndCureOf } from '../../lib/errors.ts';
-import { sha256Url } from '../../lib/hash.ts';
-import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 import { standingAsked } from '../../observe/standing.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { inOrder } from '../sources/reading-order.ts';
 import { createAcceptance } from './acceptance.ts';
+import { basisOf } from './basis.ts';
 import { createWriteSum, type PlanBasis } from './plan-file.ts';
 import type { Recording } from './recording.ts';
 import { openRehearsal, type Rehearsal, type RehearsalTools } from './rehearsal.ts';
@@ -68,8 +66,6 @@ const UNCONFIRMED: SuspendedWork = {
   operations: [],
   unconfirmed: { operations: OPERATIONS, kinds: SUBJECT_KINDS, reasons: [], answered: true },
 };
-/** The size of a page of a list where the profile leaves it to the API. */
-const USUAL_PAGE = 100;
 
 /**
  * Plans a sync, or the effect of another config.
@@ -132,30 +128,6 @@ async function stageRechecks({ ledger, clock }: Rehearsal): Promise<void> {
   while (recheck.hasMore());
 }
 
-const digestOf = (value: unknown): string => sha256Url(canonicalJson(value as JsonValue));
-
-/** Digests of the lookup files of a source, by source and table. */
-export function lookupDigests(source: string, lookups: readonly LookupTable[]): Record<string, string> {
-  return Object.fromEntries(
-    lookups.flatMap(({ name, entries }) => (entries === null ? [] : [[`${source}/${name}`, digestOf([...entries])]])),
-  );
-}
-
-/** Digests of what the plan depends on. */
-async function basisOf(rehearsal: Rehearsal, config: RuntimeConfig, recording: Recording): Promise<PlanBasis> {
-  const used = rehearsal.mappings();
-  const rules = config.sources.map(({ id, omit, guard, onMissing }) => ({ id, omit, guard, onMissing }));
-  return {
-    target: config.target.baseUrl,
-    profile: digestOf(config.profile),
-    rules: digestOf({ rules, passports: config.passports }),
-    values: digestOf(await rehearsal.ledger.valuesByHand()),
-    mappings: Object.fromEntries(used.map(({ source, revision }) => [source, revision])),
-    lookups: Object.assign({}, ...used.map(({ source, lookups }) => lookupDigests(source, lookups))),
-    contents: recording.contents(),
-  };
-}
-
 async function pullAll(
   rehearsal: Rehearsal,
   sources: readonly string[],
@@ -183,9 +155,8 @@ async function importRequests({ ledger, clock }: Rehearsal, { profile }: Runtime
   let requests = 0;
   for (const use of IMPORT_USES) {
     const gain = await ledger.importGain({ use, dueMax: Number.MAX_SAFE_INTEGER });
-    const pageSize = profile.list.pageSize ?? USUAL_PAGE;
     const sizeMax = use === 'creates' && profile.imports.creates === 'off' ? 1 : profile.imports.membersMax;
-    requests += fewestRequests(gain, { proof: proofs[use], sizeMax, pageSize, now: clock.now() }).requests;
+    requests += fewestRequests(gain, { proof: proofs[use], sizeMax, list: profile.list, now: clock.now() }).requests;
   }
   return requests;
 }

@@ -10,7 +10,8 @@ import { closeInOrder, type Fault } from '../../lib/errors.ts';
 import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { PlannedRun } from '../sources/pulls.ts';
-import { lookupDigests, plan } from './plan.ts';
+import { changesOf, lookupDigests } from './basis.ts';
+import { plan } from './plan.ts';
 import { digestOf, type PlanBasis, readPlanFile, type StoredPlan } from './plan-file.ts';
 import { createRecording } from './recording.ts';
 import type { RehearsalTools } from './rehearsal.ts';
@@ -119,25 +120,6 @@ function staleFault(file: string, changed: readonly string[], effect = 'nothing 
     'plan.stale',
     `The plan ${file} does not fit any more, and ${effect}: ${changed.join('; ').replace(/\.$/, '')}.`,
   );
-}
-
-/** What a plan depends on and is not as it was, in words. */
-function changesOf(was: PlanBasis, is: PlanBasis): string[] {
-  const one = (name: 'target' | 'profile' | 'rules' | 'values', words: string): string[] =>
-    was[name] === is[name] ? [] : [`${words} changed`];
-  const many = (name: 'mappings' | 'lookups' | 'contents', words: (of: string) => string): string[] =>
-    [...new Set([...Object.keys(was[name]), ...Object.keys(is[name])])]
-      .filter((of) => was[name][of] !== is[name][of])
-      .map((of) => `${words(of)} changed`);
-  return [
-    ...one('target', 'the platform has'),
-    ...one('profile', 'the profile has'),
-    ...one('rules', "the config's rules for sources or passports have"),
-    ...one('values', 'the values of lookup tables that people have given have'),
-    ...many('mappings', (source) => `the mapping of ${source} has`),
-    ...many('lookups', (name) => `the lookup table ${name} has`),
-    ...many('contents', (stream) => `the rows of ${stream} have`),
-  ];
 }
 
 function ledgerChange(item: PlannedItem | undefined): string {

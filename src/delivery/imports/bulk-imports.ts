@@ -50,8 +50,6 @@ const LOOK_AGAIN_MS = 10_000;
 const SPLIT_MS = 600_000;
 /** At most this many due products are counted. */
 const DUE_MAX = 10_000;
-/** The size of a page of a list where the profile leaves it to the API. */
-const USUAL_PAGE = 100;
 
 export function createBulkImports(options: BulkImportsOptions) {
   const { ledger, profile, canRead, canShowChanges, canImport, clock } = options;
@@ -82,9 +80,8 @@ export function createBulkImports(options: BulkImportsOptions) {
 
   async function plan(use: ImportUse, proof: ImportProof): Promise<number> {
     lookAt[use] = clock.ticks() + LOOK_AGAIN_MS;
-    const pageSize = profile.list.pageSize ?? USUAL_PAGE;
     const gain = await ledger.importGain({ use, dueMax: DUE_MAX });
-    return fewestRequests(gain, { proof, sizeMax: size.now(), pageSize, now: clock.now() }).size;
+    return fewestRequests(gain, { proof, sizeMax: size.now(), list: profile.list, now: clock.now() }).size;
   }
 
   async function prepareCreates(waiting: number): Promise<void> {

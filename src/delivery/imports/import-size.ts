@@ -3,6 +3,7 @@
 import { type ImportProof, isPutOff, provenSize, sizeAfter } from '../../domain/delivery/import-proof.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { ClaimedRequest } from '../../domain/ports/deliveries.ts';
+import type { Profile } from '../../domain/profile.ts';
 
 /** After this many imports that fit, a larger one is tried. */
 const GROW_AFTER = { least: 4, most: 256 };
@@ -66,6 +67,9 @@ function hasFitted(outcome: Outcome): boolean | null {
   }
 }
 
+/** The size of a page of a list where the profile leaves it to the API. */
+const USUAL_PAGE = 100;
+
 /** What the size of imports depends on. */
 interface ImportGain {
   /** How many products are due. */
@@ -80,9 +84,9 @@ interface ImportGain {
  */
 export function fewestRequests(
   { due, listed }: ImportGain,
-  { proof, sizeMax, pageSize, now }: { proof: ImportProof; sizeMax: number; pageSize: number; now: number },
+  { proof, sizeMax, list, now }: { proof: ImportProof; sizeMax: number; list: Profile['list']; now: number },
 ): { size: number; requests: number } {
-  const pages = Math.ceil((listed + due) / pageSize);
+  const pages = Math.ceil((listed + due) / (list.pageSize ?? USUAL_PAGE));
   // The products that answers do not name are looked up in a list.
   const afterwards = proof.state === 'proven' && proof.answersIds ? 0 : pages;
   let best = { size: 0, requests: due };

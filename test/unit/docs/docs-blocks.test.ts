@@ -27,12 +27,11 @@ const READERS: readonly Reader[] = [
     filesOnly: true,
   },
   {
-    page: /^docs\/plan\.md$/,
+    page: /^docs\/(?:ci|plan)\.md$/,
     languages: ['csv'],
-    test: 'test/integration/cli/plan/plan-page.test.ts',
+    test: 'test/integration/cli/followed-pages.test.ts',
     filesOnly: true,
   },
-  { page: /^docs\/ci\.md$/, languages: ['csv'], test: 'test/integration/cli/ci-page.test.ts', filesOnly: true },
   {
     page: /^docs\/mapping\.md$/,
     languages: ['csv', 'json', 'text'],

@@ -14,7 +14,7 @@ const OTHER_YAML: Record<string, string> = {
   'scrape_configs:': 'It is a config of Prometheus.',
   'extends: default': 'It is a profile, which the test below reads.',
   'cases:\n':
-    'It has cases of mappings, which test/integration/cli/tests-page.test.ts, ci-page.test.ts beside it and test/install/connector-new.test.ts run.',
+    'It has cases of mappings, which test/integration/cli/followed-pages.test.ts and test/install/connector-new.test.ts run.',
   'storage: ./uuid.db': 'It has the settings of a sandbox, which test/unit/sandbox/sandbox-docs.test.ts loads.',
 };
 /** Configs that need files or servers that do not exist here, by a text in them, with the reason. */

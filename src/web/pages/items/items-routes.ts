@@ -52,16 +52,16 @@ export function itemsRoutes(context: PageContext): Route[] {
     if (!isSubjectKind(kind)) throw notFound('There is no kind of item with this name.');
     const ofProduct = kind === 'product' || kind === 'passport';
     // Questions are asked together, because each wait for the thread that reads the ledger is long while a sync runs.
-    const [item, told, actions, passport, product] = await Promise.all([
+    const [item, explained, actions, passport, product] = await Promise.all([
       reads.itemDetail(kind, key),
       ofProduct ? reads.why(key) : null,
       reads.actions({ limit: ACTIONS_MAX }),
       ofProduct ? reads.passport(key) : null,
       kind === 'passport' ? reads.item('product', key) : null,
     ]);
-    const records = told === null ? [] : recordsOf(told);
+    const records = explained === null ? [] : recordsOf(explained);
     const [why, quarantined] = await Promise.all([
-      told === null ? null : withoutDeadLinks(told),
+      explained === null ? null : withoutDeadLinks(explained),
       records.length === 0 ? [] : reads.quarantinedRows(records),
     ]);
     if (item === null) {

@@ -6,9 +6,9 @@ import { followPage } from '../../support/docs/page-session.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-it('docs/ci.md builds a repository of mappings, and shows what its commands print', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'dpp-ci-page-'));
+it.each(['docs/ci.md', 'docs/plan.md', 'docs/tests.md'])('%s shows what its commands print', async (path) => {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-page-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const page = readFileSync(join(ROOT, 'docs/ci.md'), 'utf8');
+  const page = readFileSync(join(ROOT, path), 'utf8');
   expect(await followPage(page, { folder, launcher: join(ROOT, 'src/launcher.mjs') })).toBe(page);
 });
