@@ -11,11 +11,11 @@
 //            else stays due in the ledger, which is closed last.
 //   loss     A daemon that may not write to its ledger any more stops like that too, and its process ends with the fault.
 
-import { isLedgerFault } from '../domain/faults.ts';
+import { fault, isLedgerFault } from '../domain/faults.ts';
 import type { Mapper } from '../domain/mapping.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { Clock } from '../lib/clock.ts';
-import { type Fault, messageOf } from '../lib/errors.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { describeNpmNode } from '../lib/package.ts';
@@ -80,7 +80,7 @@ const PROBE_MS = 60_000;
  *
  * @returns 0 when all requests in flight have ended; 1 if some have not ended within the limit. The caller then ends
  *   the process, which is safe: a request without an answer is unconfirmed at the next start, and is looked up.
- * @throws Fault when it cannot be started, or when it has lost its ledger
+ * @throws Fault when it cannot be started, when it has lost its ledger, or when it can no longer see changes of files
  */
 export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   const { config, signal, clock, log, version, drainMs = DRAIN_MS, onReady } = options;
@@ -91,9 +91,11 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   const npmNode = describeNpmNode(process.execPath, process.versions.node);
   if (npmNode !== null) log.info({ node: process.execPath }, npmNode);
   onReady?.(daemon);
-  const lost = await untilStopped(daemon, signal, clock);
+  const reason = await untilStopped(daemon, signal, clock);
+  const lost = daemon.runtime.ledgerLost();
 
   if (lost) log.error({ error: lost.message }, 'Stopping: this process may no longer write to the ledger.');
+  else if (reason) log.error({ error: reason.message }, 'Stopping: a watch of files has failed.');
   else log.info({ drainMs }, 'Stopping: requests in flight are finished, everything else stays due in the ledger.');
   const timer = new AbortController();
   const late = clock.sleep(drainMs, timer.signal).then(() => 'late' as const);
@@ -107,7 +109,7 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   );
   const outcome = await Promise.race([ending, late]);
   timer.abort();
-  if (lost) throw lost;
+  if (reason) throw reason;
   if (outcome === 'late') {
     log.warn({ drainMs }, 'Some work did not end in time. The next start looks up the requests that have no answer.');
     return 1;
@@ -119,8 +121,8 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
 /** Resolves when the daemon has to stop, with the fault if there is one. */
 async function untilStopped(daemon: Daemon, signal: AbortSignal, clock: Clock): Promise<Fault | null> {
   while (!signal.aborted) {
-    const lost = daemon.runtime.ledgerLost();
-    if (lost) return lost;
+    const reason = daemon.fault();
+    if (reason) return reason;
     await clock.sleep(LOOK_MS, signal);
   }
   return null;
@@ -207,7 +209,9 @@ export async function createDaemon(options: DaemonOptions) {
 
   /** Ends the watches of files and exports. */
   const watching = new AbortController();
+  /** Resolves when the watches have ended. A watch that fails ends the daemon, because changes would be missed unseen. */
   let following: Promise<unknown> = Promise.resolve();
+  let watchFault: Fault | null = null;
   let server: WebServer | null = null;
   let admin: AdminServer | null = null;
   let stopping: Promise<void> | null = null;
@@ -229,8 +233,12 @@ export async function createDaemon(options: DaemonOptions) {
     await requestLeftRuns(config, { scheduler, dueRuns, reads, log });
     warnIfIdle(config, log);
     const pulling = () => runtime.pulling();
-    const exports = { config, ledger, reads, dueRuns, scheduler, pulling, clock, log };
-    following = Promise.all([reload.follow(watching.signal), watchExports(exports, watching.signal)]);
+    const exports = { config, ledger, note: notes.watched, dueRuns, scheduler, pulling, clock, log };
+    const watches = [reload.follow(watching.signal), watchExports(exports, watching.signal)];
+    following = Promise.all(watches).catch((error: unknown) => {
+      const of = 'Changes of the config and of exports can no longer be seen';
+      watchFault = error instanceof Fault ? error : fault('internal', `${of}: ${messageOf(error)}`);
+    });
   }
 
   /** What a reload replaces, once the new config is valid. */
@@ -290,6 +298,8 @@ export async function createDaemon(options: DaemonOptions) {
     /** The address of the web server; null if there is none. */
     url: (server as WebServer | null)?.url ?? null,
     reload: reload.reload,
+    /** Why the daemon cannot go on; null while it can. */
+    fault: (): Fault | null => runtime.ledgerLost() ?? watchFault,
     /** Starts a run of a source, as its schedule does. */
     startRun: (source: string, trigger: RunTrigger) => pulls.startRun(source, trigger),
     /**
@@ -309,6 +319,7 @@ async function leftNotes({ reads, close }: Pick<Runtime, 'reads' | 'close'>) {
       backup: await reads.daemonNote('backup'),
       dueRuns: await reads.daemonNote('dueRuns'),
       alerts: await reads.daemonNote('alerts'),
+      watched: await reads.daemonNote('watched'),
     };
   } catch (error) {
     await close();

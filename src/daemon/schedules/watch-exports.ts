@@ -1,5 +1,4 @@
-import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
-import type { Reads } from '../../domain/ports/ledger/reads.ts';
+import type { CareLedger, DaemonNotes } from '../../domain/ports/ledger/care-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
@@ -34,7 +33,8 @@ export async function watchExports(
     /** Read at each round, because a reload may replace it. */
     config: RuntimeConfig;
     ledger: Pick<CareLedger, 'noteDaemon'>;
-    reads: Pick<Reads, 'daemonNote'>;
+    /** Which exports have started a run, as the last daemon has left it. */
+    note: DaemonNotes['watched'] | null;
     dueRuns: Pick<DueRuns, 'add'>;
     scheduler: Pick<Scheduler, 'request'>;
     pulling: () => string[];
@@ -43,12 +43,12 @@ export async function watchExports(
   },
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, ledger, reads, dueRuns, scheduler, pulling, clock, log } = options;
+  const { config, ledger, note, dueRuns, scheduler, pulling, clock, log } = options;
   const watched = new Map<string, Watched>();
   const looks = new Set<Promise<void>>();
   /** A reload gives each source a new object, so a source whose connector has changed is checked again. */
   const unwatchable = new WeakSet<ConfiguredSource>();
-  let started = { ...(await reads.daemonNote('watched')) };
+  let started = { ...note };
   // A check every two seconds would fill the log, so checks log nothing.
   const quiet: Logger = {
     debug: () => undefined,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openAdminChannel } from '../../../src/admin/channel-server.ts';
-import { runDaemon } from '../../../src/daemon/daemon.ts';
+import { type Daemon, runDaemon } from '../../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -125,12 +125,13 @@ describe('a process whose ledger loses its lock file', () => {
     }
   });
 
-  it('a daemon whose ledger loses its lock ends and says why', covers('process-stopped', 'I3'), async () => {
+  /** Runs a daemon until it ends by itself. */
+  async function runUntilEnd(onReady: (daemon: Daemon) => void): Promise<unknown> {
     world = await createWorld({ config: { sources: SMALL_SOURCES }, files: smallFiles(SMALL) });
     const secrets = createSecretStore();
     const config = await loadRuntimeConfig(world.configFile, secrets);
     const log = createRecordingLog();
-    const ended = runDaemon({
+    return await runDaemon({
       config,
       secrets,
       clock: systemClock,
@@ -139,9 +140,29 @@ describe('a process whose ledger loses its lock file', () => {
       openAdmin: openAdminChannel,
       openWeb: () => Promise.reject(new Error('There is no web section.')),
       signal: NEVER,
-      onReady: () => rmSync(lock()),
+      onReady,
     });
-    await expect(ended).rejects.toMatchObject(LOST);
+  }
+
+  it('a daemon whose ledger loses its lock ends and says why', covers('process-stopped', 'I3'), async () => {
+    await expect(runUntilEnd(() => rmSync(lock()))).rejects.toMatchObject(LOST);
+    await (await world.open()).close();
+  });
+
+  it('a daemon whose watch of the exports fails ends and says why', covers('process-stopped', 'I5'), async () => {
+    const ended = runUntilEnd(({ runtime }) => {
+      const { sources } = runtime.config;
+      Object.defineProperty(runtime.config, 'sources', {
+        get: () => {
+          if (new Error('reader').stack?.includes('watchExports')) throw new Error('The list is gone');
+          return sources;
+        },
+      });
+    });
+    await expect(ended).rejects.toMatchObject({
+      code: 'internal',
+      message: 'Changes of the config and of exports can no longer be seen: The list is gone',
+    });
     await (await world.open()).close();
   });
 });

@@ -87,7 +87,7 @@ for (const [name, suite, start] of SERVERS) {
       const asked: string[] = [];
       const parts = {
         ledger: { noteDaemon: async () => undefined },
-        reads: { daemonNote: async () => null },
+        note: null,
         dueRuns: { add: async () => undefined },
         scheduler: { request: (source: string, why = 'schedule') => void asked.push(`${source} ${why}`) },
         pulling: () => [],
