@@ -105,6 +105,7 @@ export function loadedAlerts(
     rules: {
       runFailed: when.runFailed,
       guardHeld: when.guardHeld,
+      runHeld: when.runHeld,
       quarantineAbove: when.quarantineAbove === false ? null : when.quarantineAbove,
       rejectedAbove: when.rejectedAbove === false ? null : when.rejectedAbove,
       parkedAbove: when.parkedAbove === false ? null : when.parkedAbove,
@@ -228,6 +229,7 @@ const When = z
   .strictObject({
     runFailed: z.boolean().default(true).describe(ALERTS.run_failed.title),
     guardHeld: z.boolean().default(true).describe(ALERTS.guard_held.title),
+    runHeld: z.boolean().default(true).describe(ALERTS.run_held.title),
     quarantineAbove: above(0, ALERTS.quarantine.title),
     rejectedAbove: above(100, ALERTS.rejected.title),
     parkedAbove: above(100, ALERTS.parked.title),

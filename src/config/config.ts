@@ -3,6 +3,7 @@ import { ITEM_KINDS } from '../domain/item.ts';
 import { AlertsSection } from './alerts.ts';
 import {
   BaseUrl,
+  BoundField,
   Decimal,
   Expression,
   LedgerPath,
@@ -182,6 +183,28 @@ const Guard = z
     'If a read exceeds one of these limits, the export counts as broken, and no item becomes missing. If at least half of what a stream had is gone, nothing new of the stream is created either. Rows that are quarantined or excluded, or that repeat another row, do not count as missing.',
   );
 
+const Approve = z
+  .strictObject({
+    creates: BoundField.optional().describe(
+      'The highest number of new items, or their share of the items of the source.',
+    ),
+    changes: BoundField.optional().describe(
+      'The highest number of changed items, or their share of the items of the source.',
+    ),
+    publish: BoundField.optional().describe(
+      'The highest number of passports that are published, or their share of the products of the source.',
+    ),
+    unpublish: BoundField.optional().describe(
+      'The highest number of passports that are withdrawn, or their share of the products of the source.',
+    ),
+  })
+  .refine((bounds) => Object.values(bounds).some((bound) => bound !== undefined), {
+    error: 'at least one of creates, changes, publish and unpublish',
+  })
+  .describe(
+    'What a run may do without a person. A run that would do more is held before any of its rows is stored: its plan is kept, an alert is sent, and a person approves or refuses the run. A run of another source is held too if it would publish or withdraw more passports of the products of this source. Without `approve`, no run is held for what it does.',
+  );
+
 const Pause = z
   .strictObject({
     from: TimeOfDay.describe('When the pause begins, such as `22:00` in the time zone.'),
@@ -258,6 +281,7 @@ const Source = z
         'What happens to an item whose record is missing from a complete read. `flag`: it is shown. `ignore`: nothing happens. `unpublish`: its passport is withdrawn.',
       ),
     guard: Guard.prefault({}),
+    approve: Approve.optional(),
     snapshotEvery: Period.prefault('7d').describe(
       'How often a stream that gives changes is also read completely, such as `12h` or `7d`. A complete read finds records that the changes have missed, and records that are gone.',
     ),

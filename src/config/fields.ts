@@ -4,6 +4,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import nodeCron from 'node-cron';
 import { z } from 'zod';
+import type { Bound } from '../domain/approval.ts';
 import { normalizeDecimal } from '../lib/decimal.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { parsePeriod } from '../lib/text/amounts.ts';
@@ -171,6 +172,21 @@ export const Share = z
     const value = match ? Number(match[1]) / (match[2] === '%' ? 100 : 1) : Number(given);
     if (value >= 0 && value <= 1) return value;
     context.addIssue({ code: 'custom', message: SHARE });
+    return z.NEVER;
+  });
+
+const BOUND = 'a whole number, or a percentage such as 10%';
+
+/** A number of items, or a share of them: `500` or `10%`. */
+export const BoundField = z
+  .union([z.number(), z.string()], { error: BOUND })
+  .meta({ title: 'number or percentage' })
+  .transform((given, context): Bound => {
+    if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return { count: given };
+    const match = typeof given === 'string' ? /^(\d+(?:\.\d+)?)\s*%$/.exec(given.trim()) : null;
+    const share = match === null ? Number.NaN : Number(match[1]) / 100;
+    if (share >= 0 && share <= 1) return { share };
+    context.addIssue({ code: 'custom', message: BOUND });
     return z.NEVER;
   });
 

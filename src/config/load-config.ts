@@ -341,8 +341,21 @@ function loadedPause({ from, to, days, timezone }: SourceConfig['pause'][number]
 }
 
 function loadedSource(source: SourceConfig, index: number, resolvePath: (path: string) => string): LedgerSource {
-  const { id, connector, schedule, timezone, watch, pause, omit, onMissing, guard, snapshotEvery, lookups, units } =
-    source;
+  const {
+    id,
+    connector,
+    schedule,
+    timezone,
+    watch,
+    pause,
+    omit,
+    onMissing,
+    guard,
+    approve,
+    snapshotEvery,
+    lookups,
+    units,
+  } = source;
   const path = `sources[${index}]`;
   const mappings = source.mappings.map((mapping, at) => loadedMapping(mapping, `${path}.mappings[${at}]`, resolvePath));
   const snapshotEveryMs = snapshotEvery;
@@ -359,6 +372,7 @@ function loadedSource(source: SourceConfig, index: number, resolvePath: (path: s
     units,
     onMissing,
     guard,
+    approve: approve ?? null,
     snapshotEveryMs,
     path,
   };

@@ -1,3 +1,4 @@
+import type { Bounds } from '../domain/approval.ts';
 import type { LookupConfig, MappingDefinition, ValueRule } from '../domain/mapping.ts';
 import type { MappedFields, PassportRules } from '../domain/passport.ts';
 import type { Profile } from '../domain/profile.ts';
@@ -51,6 +52,8 @@ export interface LedgerSource {
   onMissing: SourceConfig['onMissing'];
   /** Fractions from 0 to 1. */
   guard: SourceConfig['guard'];
+  /** What a run may do without a person; null without bounds. */
+  approve: Bounds | null;
   /** How often streams that give changes are also read completely. */
   snapshotEveryMs: number;
   /** Its path in the config, such as `sources[0]`. */

@@ -102,6 +102,7 @@ async function factsOf(
     sources: counted.map((one) => ({ ...one, isMapping: one.isMapping || later.includes(one.source) })),
     failedRuns: runs.flatMap(({ failed }) => failed ?? []),
     guarded: await reads.guardedReads(ids),
+    held: await reads.heldRuns(ids),
     empty: empty.filter(({ source }) => ids.includes(source)),
     deliveries: deliveries.ofLastHour(),
     refusal: refusalOf(api),

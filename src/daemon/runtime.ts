@@ -28,6 +28,7 @@ import type { Backups } from './backups/backups.ts';
 import { openClient, openGate } from './open-client.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 import { apiTroubles, queuePrefix, readsWithTroubles } from './open-reads.ts';
+import { createHeldRuns, type HeldRuns, isBounded } from './plan/held-runs.ts';
 import type { PlannedSync } from './plan/planned-sync.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
 import { createReplays, type Replays } from './replays.ts';
@@ -83,6 +84,8 @@ export interface Runtime
   /** What the process has done. */
   activity: ActivityCounter;
   mappers: Mappers;
+  /** The runs that exceed the bounds of their sources. */
+  held: HeldRuns;
   mapping: Mapping;
   /** Why this process may not write to the ledger any more and has to end; null while it may. */
   ledgerLost(): Fault | null;
@@ -201,6 +204,8 @@ function connect(
   const { engine, passports, recheck, platform, health: api } = delivery;
   const workers = createWorkers(mapping, engine);
   const { mapQueue } = workers;
+  const held = createHeldRuns({ ledgerFile: config.ledger, ledger, note: ledger.views.daemonNote('held') });
+  const tools = { secrets, clock, log, version: options.version };
   const pulls = createPulls({
     config,
     ledger,
@@ -211,6 +216,14 @@ function connect(
     beforeRun: async () => beforeMapping?.('run'),
     mapperOf: async (source) => (beforeMapping && mappers.of(source)) ?? (await mappers.refresh(source)),
     onEnd: () => passports.markDirty(),
+    gate: {
+      async open(run, abort) {
+        if (!isBounded(config, run.source)) return run.open();
+        const { openBounded } = await import('./plan/run-gate.ts');
+        return openBounded(run, { config, held, reads, mappers, tools }, abort);
+      },
+      completed: (source) => held.end(source),
+    },
   });
   const settings = createReplaceSettings({ config, rules, mappers, ledger, delivery, client, pulls, log, mapQueue });
   const pauseWatch = createPauseWatch(queues);
@@ -263,6 +276,7 @@ function connect(
     bus,
     activity,
     mappers,
+    held,
     mapping,
     engine,
     passports,
@@ -283,7 +297,6 @@ function connect(
     async preparePlanned(file, abort, waitMs) {
       const { preparePlanned } = await import('./plan/planned-sync.ts');
       await beforeMapping?.('run');
-      const tools = { secrets, clock, log, version: options.version };
       const holdRuns = (sources: readonly string[]) => pulls.holdRuns(sources, { abort, waitMs });
       return preparePlanned(file, { config, tools, holdRuns }, abort);
     },

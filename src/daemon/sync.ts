@@ -15,6 +15,7 @@ import { standingAsked } from '../observe/standing.ts';
 import { keyAdvice } from '../operations/outcome-fault.ts';
 import type { Acceptance, SyncReport, SyncRequest } from '../operations/runtime.ts';
 import { awayFault, leftAwayFault, refusedOperationWarnings, refusedScopeFault } from './api-faults.ts';
+import type { HeldRuns } from './plan/held-runs.ts';
 import type { Runtime } from './runtime.ts';
 import { inOrder } from './sources/reading-order.ts';
 
@@ -55,7 +56,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   let problem: Fault | null = null;
   let accepted: Acceptance | null = null;
   try {
-    if (request.accept && request.accept.length > 0) accepted = await accept(runtime.ledger, request.accept);
+    if (request.accept && request.accept.length > 0)
+      accepted = await accept(runtime, request.accept, { by: request.askedBy ?? 'cli', at: clock.now() });
     do await runtime.recheck.stageNext();
     while (runtime.recheck.hasMore() && !request.abort.aborted);
     const { nextDueAt, isListing } = await runtime.engine.status();
@@ -267,17 +269,24 @@ export function createPauseBetweenLooks(bus: EventBus, { clock, waitMs }: { cloc
 
 export type PauseBetweenLooks = ReturnType<typeof createPauseBetweenLooks>;
 
-/** Accepts all reads and changes of these sources that are guarded or blocked at the moment. */
-export async function accept(ledger: IntakeLedger & ContactLedger, named: readonly string[]): Promise<Acceptance> {
+/** Accepts all reads, runs and changes of these sources that are guarded, held or blocked at the moment. */
+export async function accept(
+  { ledger, held: heldRuns }: { ledger: IntakeLedger & ContactLedger; held: Pick<HeldRuns, 'approve'> },
+  named: readonly string[],
+  { by, at }: { by: string; at: number },
+): Promise<Acceptance> {
   const sources = [...new Set(named)];
   const { reads } = await ledger.accept({ sources });
   const adopted: Acceptance['adopted'] = [];
+  const held: Acceptance['held'] = [];
   for (const source of sources) {
+    const run = await heldRuns.approve(source, by, at);
+    if (run !== null) held.push(run);
     const counts = await ledger.acceptAdopted(source);
     for (const kind of ITEM_KINDS) {
       const count = counts[kind] ?? 0;
       if (count > 0) adopted.push({ source, kind, count });
     }
   }
-  return { sources, guarded: reads, adopted };
+  return { sources, guarded: reads, held, adopted };
 }

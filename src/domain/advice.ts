@@ -3,13 +3,14 @@
 import { capitalised, sentence } from '../lib/errors.ts';
 import { counted, formatCount } from '../lib/text/amounts.ts';
 import { shellValue, shellWord } from '../lib/text/safe-text.ts';
+import type { WaitingRun } from './approval.ts';
 import type { DeliveryState } from './delivery/delivery.ts';
 import type { Operation, Scope } from './delivery/operation.ts';
 import { hasTrait, isReasonCode, type Reason, type ReasonCode } from './delivery/stored-reason.ts';
 import type { Issue } from './issue.ts';
 import type { ItemKind, SubjectKind } from './item.ts';
 import type { GuardedRead } from './ports/intake.ts';
-import { API_TROUBLES, GUARD, GUARD_TITLES, LOST_ROW, MISSING_PARTS, type Step } from './words/holds.ts';
+import { API_TROUBLES, GUARD, GUARD_TITLES, HELD_RUN, LOST_ROW, MISSING_PARTS, type Step } from './words/holds.ts';
 import { FIELD, wordsOfIssue } from './words/issues.ts';
 import { REASONS } from './words/reasons.ts';
 import { FAILED_RUN, GONE, kindWord, PASSPORT_WRITES, STATES } from './words/states.ts';
@@ -278,12 +279,17 @@ export function guardSteps({
   return steps.map(({ text, command }) => ({ text, command: command.replace('SOURCE', () => source) }));
 }
 
-/** The steps as sentences. */
-export function guardAdvice(read: Parameters<typeof guardSteps>[0]): string {
-  return guardSteps(read)
-    .map(({ text, command }) => `${text}: \`${command}\`.`)
-    .join(' ');
+/** What a person can do about a run that would do more than is allowed. */
+export function heldSteps({ source }: Pick<WaitingRun, 'source'>): Step[] {
+  return HELD_RUN.steps.map(({ text, command }) => ({ text, command: command.replace('SOURCE', () => source) }));
 }
+
+/** The steps as sentences. */
+export const stepsText = (steps: readonly Step[]): string =>
+  steps.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ');
+
+/** The steps of a read that the guard holds, as sentences. */
+export const guardAdvice = (read: Parameters<typeof guardSteps>[0]): string => stepsText(guardSteps(read));
 
 /** Changes for which the API has no write, so that a person makes them by hand. They follow from the rows of the source. */
 const BY_HAND: ReadonlySet<ReasonCode> = new Set(['unsupported', 'renamed']);

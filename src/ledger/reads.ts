@@ -19,6 +19,7 @@ const OF_LEDGER: Record<keyof LedgerViews, true> = {
   lastRuns: true,
   run: true,
   guardedReads: true,
+  heldRuns: true,
   stuckItems: true,
   emptyStreams: true,
   refusedReads: true,

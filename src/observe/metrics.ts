@@ -95,6 +95,7 @@ function createLedgerGauges(gauge: MakeGauge): (figures: Figures) => void {
 function createSourceGauges(gauge: MakeGauge): (figures: Figures) => void {
   const running = gauge('running');
   const guardHeld = gauge('guard_held');
+  const runHeld = gauge('run_held');
   const lastRecords = gauge('last_run_records');
   const lastResult = gauge('last_run_result');
   const endedAt = gauge('last_run_ended_timestamp_seconds');
@@ -113,14 +114,18 @@ function createSourceGauges(gauge: MakeGauge): (figures: Figures) => void {
   }
 
   return (figures) => {
-    for (const one of [running, guardHeld, lastRecords, lastResult, endedAt, lastComplete, nextRun]) one.reset();
+    for (const one of [running, guardHeld, runHeld, lastRecords, lastResult, endedAt, lastComplete, nextRun])
+      one.reset();
     for (const { source, stream } of figures.streams) {
       guardHeld.set({ source, stream }, 0);
       for (const result of ACCOUNT) lastRecords.set({ source, stream, result }, 0);
     }
     if (figures.standing === null) return;
-    const { sources, guarded } = figures.standing;
-    for (const { source } of sources) running.set({ source }, figures.running.includes(source) ? 1 : 0);
+    const { sources, guarded, held } = figures.standing;
+    for (const { source } of sources) {
+      running.set({ source }, figures.running.includes(source) ? 1 : 0);
+      runHeld.set({ source }, held.some((run) => run.source === source) ? 1 : 0);
+    }
     sources.forEach(showSource);
     for (const { source, stream } of guarded) guardHeld.set({ source, stream }, 1);
   };
@@ -181,7 +186,7 @@ function secondsOf(at: number | null, without: number): number {
   return at === null ? without : at / 1000;
 }
 
-const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
+const RUN_RESULTS = ['complete', 'failed', 'held', 'interrupted'] as const;
 
 const OUTCOMES = [
   'accepted',
@@ -279,6 +284,10 @@ export const METRICS = {
   ),
   oldest_due_age_seconds: gauge(
     'The age of the oldest delivery that is due and not sent yet, since it became due. 0 if none is due.',
+    ['source'],
+  ),
+  run_held: gauge(
+    '1 for a source with a run that would do more than `approve` allows and waits for a person, 0 for other sources.',
     ['source'],
   ),
   guard_held: gauge('1 for a stream whose last export the guard treats as broken, 0 for other streams.', [

@@ -65,7 +65,7 @@ export function secondsLeft(left: LeftToSend, { perSecond, api, queue, pausedQue
 export interface Figures extends Surroundings {
   now: number;
   /** Null while the ledger cannot be read. */
-  standing: Pick<Standing, 'sources' | 'guarded'> | null;
+  standing: Pick<Standing, 'sources' | 'guarded' | 'held'> | null;
   /** The streams of the config, which have a series from the start. */
   streams: readonly { source: string; stream: string }[];
   /** Null while the ledger cannot be read. */
@@ -106,7 +106,7 @@ export function standingAsked(
 /** The figures of a ledger that show whether it needs a person. */
 export type Figured = Pick<
   LedgerStanding,
-  'items' | 'passports' | 'quarantined' | 'guarded' | 'failedRuns' | 'suspended' | 'refused'
+  'items' | 'passports' | 'quarantined' | 'guarded' | 'held' | 'failedRuns' | 'suspended' | 'refused'
 >;
 
 type CauseName =
@@ -115,6 +115,7 @@ type CauseName =
   | 'passport_incomplete'
   | 'quarantined'
   | 'guarded'
+  | 'held_run'
   | 'failed_run'
   | 'suspended'
   | 'refused';
@@ -131,7 +132,7 @@ export interface Cause {
 const WELL: readonly ItemState[] = ['delivered', 'superseded'];
 
 export function causesOf(standing: Figured): Cause[] {
-  const { items, passports, quarantined, guarded, failedRuns, suspended, refused } = standing;
+  const { items, passports, quarantined, guarded, held, failedRuns, suspended, refused } = standing;
   const byState = new Map<ItemState, number>();
   for (const counts of Object.values(items)) {
     for (const [state, count] of Object.entries(counts) as [ItemState, number][]) {
@@ -151,6 +152,7 @@ export function causesOf(standing: Figured): Cause[] {
         command: 'dpp-sync status',
       }),
     ),
+    { cause: 'held_run', count: held.length, command: 'dpp-sync status' },
     { cause: 'suspended', count: unlisted, command: 'dpp-sync status' },
     { cause: 'refused', count: refused.reduce((sum, { count }) => sum + count, 0), command: 'dpp-sync check' },
     ...Array.from(byState, ([cause, count]) => ({ cause, count, command: `dpp-sync items --state ${cause}` })),

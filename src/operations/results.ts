@@ -1,6 +1,7 @@
 // What operations answer: the forms that the documents of several of them share, and their results in sentences. Times in documents
 // are ISO 8601 in UTC.
 
+import type { WaitingRun } from '../domain/approval.ts';
 import type { Reason } from '../domain/delivery/stored-reason.ts';
 import type { GuardedRead } from '../domain/ports/intake.ts';
 import type { ContactAttention } from '../domain/ports/ledger/ledger-views.ts';
@@ -50,8 +51,20 @@ function withSuggestion(message: string, suggestion: string | null): string {
 
 /** The document of a sync's result, which the interface contract defines, without `ok`. */
 export function syncDocument(report: Omit<Synced, 'attention'>) {
-  const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, missingOutcomes, accepted } =
-    report;
+  const {
+    runs,
+    items,
+    passports,
+    requests,
+    durationMs,
+    warnings,
+    fault,
+    guarded,
+    held,
+    missing,
+    missingOutcomes,
+    accepted,
+  } = report;
   const { sent, throttled, retried } = requests;
   return {
     runs: runs.map(({ source, stream, read, unchanged, changed, quarantined, excluded, missing, missedByChanges }) => ({
@@ -72,6 +85,7 @@ export function syncDocument(report: Omit<Synced, 'attention'>) {
     // `warnings` also has the messages of the guard, because scripts may read them there.
     warnings: [...guardWarnings(guarded), ...warnings],
     guarded: guarded.map(guardedDocument),
+    held: held.map(heldDocument),
     missing,
     missingOutcomes,
     paddedKeys: report.paddedKeys,
@@ -83,8 +97,12 @@ export function syncDocument(report: Omit<Synced, 'attention'>) {
   };
 }
 
-function acceptedDocument({ guarded, adopted }: Acceptance): object {
-  return { guarded: guarded.map(guardedDocument), adopted };
+function acceptedDocument({ guarded, held, adopted }: Acceptance): object {
+  return { guarded: guarded.map(guardedDocument), held: held.map(heldDocument), adopted };
+}
+
+function heldDocument({ source, runId, at, excesses, effects }: WaitingRun): object {
+  return { source, run: runId, since: isoTime(at), excesses, effects };
 }
 
 /** A part of a result for people. The command line prints it, and the dashboard shows it. */

@@ -112,7 +112,7 @@ export const refuseGuarded = defineOperation({
   tag: 'work',
   role: 'operator',
   summary:
-    'Refuses the export of a source that the guard holds. What is there stays, and nobody is asked again until an export lacks more.',
+    'Refuses the export of a source that the guard holds, and its run that is held. What is there stays, and nobody is asked again until an export lacks more or a run would do something else.',
   at: 'POST /sources/:source/refuse',
   action: 'export.refuse',
   request: z.strictObject({ source: z.string().describe('The id of the source.') }),
@@ -126,27 +126,35 @@ export const refuseGuarded = defineOperation({
         released: Count,
       }),
     ),
+    run: z.number().int().nullable().describe('The held run that is refused; null if none waited for a decision.'),
   }),
-  async run({ source }, { runtime, who }) {
+  async run({ source }, { runtime, who, clock }) {
     assertSources(runtime.config, [source]);
     const reads = await runtime.ledger.refuse({ source, by: who });
-    if (reads.length === 0) {
-      throw fault('usage', `No export of ${source} waits for a decision, so nothing was refused.`, {
+    const held = await runtime.held.refuse(source, who, clock.now());
+    if (reads.length === 0 && held === null) {
+      throw fault('usage', `No export and no run of ${source} waits for a decision, so nothing was refused.`, {
         suggestion: 'See what waits: dpp-sync status',
       });
     }
     const refused = reads.map(({ stream, runId, missing, released }) => ({ stream, run: runId, missing, released }));
-    return { source, refused };
+    return { source, refused, run: held?.runId ?? null };
   },
   exitCode: () => 0,
-  say: ({ source, refused }) =>
-    refused.map(
+  say: ({ source, refused, run }) => [
+    ...refused.map(
       ({ stream }) =>
         `Refused the export of ${source}/${stream}: what was there stays. Nobody is asked again until an export lacks more.`,
     ),
+    ...(run === null
+      ? []
+      : [
+          `Refused run ${run} of ${source}: nothing of it was stored. Nobody is asked again until a run would do something else.`,
+        ]),
+  ],
   help: `
 Examples:
-  $ dpp-sync refuse erp                  keeps what the last whole export of erp had, and asks nobody again until an export lacks more`,
+  $ dpp-sync refuse erp                  keeps what is there of erp, and asks nobody again until an export lacks more or a run would do something else`,
 });
 
 export const stopRun = defineOperation({

@@ -5,6 +5,7 @@ import type { LoadedConfig, LoadedSource } from '../config/loaded-config.ts';
 import type { StageCounts } from '../delivery/delivery-window.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { LatenciesByOperation } from '../domain/activity.ts';
+import type { HeldRun } from '../domain/approval.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
@@ -118,6 +119,8 @@ export interface OperationRuntime {
   alerts: Alerts | null;
   /** Why this process may not write to the ledger any more and has to end; null while it may. */
   ledgerLost(): Fault | null;
+  /** Refuses the run of a source that exceeds its bounds. Null if none waits for a decision. */
+  held: { refuse(source: string, by: string, at: number): Promise<HeldRun | null> };
   replay(request: ReplayRequest): Promise<ReplayReport>;
   /** Reloads changed settings, as before a replay. Only a daemon reloads settings. */
   lookAtConfig(): Promise<void>;
@@ -188,7 +191,7 @@ export interface SyncRequest {
   pull?: boolean;
   /** The file of a plan: exactly this plan is applied, or nothing is. */
   plan?: string | undefined;
-  /** The sources whose guarded reads and blocked changes a person accepts when the sync begins. */
+  /** The sources whose guarded reads, held runs and blocked changes a person accepts when the sync begins. */
   accept?: readonly string[];
   /**
    * The sync waits for the deliveries of these sources or products; if undefined, for all deliveries. A daemon also sends
@@ -223,11 +226,13 @@ export interface Synced extends Omit<SyncReport, 'fault'> {
   attention: Attention;
 }
 
-/** What a person has accepted: guarded reads, and blocked changes of adopted items. */
+/** What a person has accepted: guarded reads, held runs, and blocked changes of adopted items. */
 export interface Acceptance {
   sources: readonly string[];
   /** Reads that the guard treats as broken exports. */
   guarded: GuardedRead[];
+  /** Runs that exceeded the bounds of their sources. */
+  held: HeldRun[];
   /** How many changes of adopted items were blocked. */
   adopted: { source: string; kind: ItemKind; count: number }[];
 }

@@ -1,6 +1,7 @@
 // The document of `status`.
 
 import { z } from 'zod';
+import { EFFECTS } from '../domain/approval.ts';
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
 import { OPERATIONS } from '../domain/delivery/operation.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
@@ -10,6 +11,19 @@ import { Count, ItemState, PassportCounts, Place, Reason, RunRow, Time } from '.
 const Kind = z.enum(ITEM_KINDS);
 const States = z.partialRecord(z.enum(DELIVERY_STATES), Count);
 const ByKind = z.partialRecord(Kind, Count);
+
+const Effects = z.strictObject({ creates: Count, changes: Count, publish: Count, unpublish: Count });
+
+const Held = z.strictObject({
+  source: z.string(),
+  runId: z.number().int(),
+  at: Time,
+  excesses: z
+    .array(z.strictObject({ source: z.string(), effect: z.enum(EFFECTS), count: Count, limit: Count }))
+    .describe('The bounds that the run exceeds.'),
+  effects: z.record(z.string(), Effects).describe('What the run would do, by the source to which it counts.'),
+  writes: z.strictObject({ count: Count, digest: z.string() }),
+});
 
 const Guarded = z.strictObject({
   source: z.string(),
@@ -106,6 +120,11 @@ export const Status = z.strictObject({
   ),
   warnings: z.array(z.string()),
   guarded: z.array(Guarded).describe('Exports that the guard holds until a person accepts them: `sync` with `accept`.'),
+  held: z
+    .array(Held)
+    .describe(
+      'Runs that would do more than `approve` allows, until a person approves them (`sync` with `accept`) or refuses them.',
+    ),
   missing: ByKind.describe('Items that are missing from their sources and about which nobody has decided.'),
   missingOutcomes: z.array(z.strictObject({ kind: Kind, outcome: z.string(), count: Count })),
   paddedKeys: z.array(z.strictObject({ kind: Kind, count: Count, example: z.string() })),

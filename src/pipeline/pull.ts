@@ -65,10 +65,13 @@ export interface PullOptions {
   wait: WritableWait;
 }
 
-/** The result of a run. An `interrupted` run was stopped; the next run reads its unfinished pages again. */
+/**
+ * The result of a run. An `interrupted` run was stopped; the next run reads its unfinished pages again. A `held` run has read
+ * its source and stored nothing.
+ */
 export interface PullResult {
   runId: number;
-  result: 'complete' | 'interrupted';
+  result: 'complete' | 'held' | 'interrupted';
   /** The streams whose export the guard takes for broken, each with the reason. */
   guarded: Omit<HeldStream, 'source'>[];
   /** How many stored rows are mapped again, because the mapping has changed since they were mapped. */
@@ -133,17 +136,17 @@ function inReadingOrder({ source, reader, mapper }: PullRequest): readonly Sourc
   return [...reader.streams.filter(isLookedUp), ...reader.streams.filter((stream) => !isLookedUp(stream))];
 }
 
-/** Stores a failed run for a source that could not even be opened, so that people can see it. */
-export async function noteFailedRun(
+/** Stores a run of which no row is stored, so that people can see it: the source could not even be opened, or the run is held. */
+export async function noteUnreadRun(
   { source, trigger, askedBy }: Pick<PullRequest, 'source' | 'trigger' | 'askedBy'>,
-  error: unknown,
+  end: { result: 'failed' | 'held'; error: string },
   { ledger, wait }: Pick<PullOptions, 'ledger' | 'wait'>,
   abort: AbortSignal,
-): Promise<void> {
+): Promise<number> {
   const start = { source, trigger, askedBy, streams: [], mappingRevision: '' };
   const { runId } = await untilWritable(() => ledger.startRun(start), wait, abort);
-  const failed = { runId, result: 'failed', error: messageAndCureOf(error) } as const;
-  await untilWritable(() => ledger.endRun(failed), wait, abort);
+  await untilWritable(() => ledger.endRun({ runId, ...end }), wait, abort);
+  return runId;
 }
 
 const NEVER_READ: StreamProgress = { cursor: null, snapshotAt: null, asOf: null, files: {}, identity: null };

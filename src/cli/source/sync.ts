@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
+import { heldText } from '../../domain/approval.ts';
 import { fault } from '../../domain/faults.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
@@ -24,7 +25,7 @@ Examples:
   $ dpp-sync sync                        every source
   $ dpp-sync sync erp pim                these alone
   $ dpp-sync sync --json --wait 600      for scripts; waits up to ten minutes for an API that is out of reach
-  $ dpp-sync sync --accept erp           accepts the guarded export and the adopted items of erp
+  $ dpp-sync sync --accept erp           accepts the guarded export, the held run and the adopted items of erp
   $ dpp-sync sync --plan tonight.jsonl   exactly what \`dpp-sync plan --out tonight.jsonl\` has shown, or nothing
 
 It may be stopped at any time (Ctrl-C finishes work in progress, a second one ends at once) and run again:
@@ -46,7 +47,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
     .addOption(
       new Option(
         '--accept <source>',
-        'accept an export of this source that the guard holds, and the changes of its adopted items, as `status` shows them when the sync begins; may be repeated',
+        'accept an export of this source that the guard holds, its held run, and the changes of its adopted items, as `status` shows them when the sync begins; may be repeated',
       ).argParser((value: string, before?: string[]) => collect(value, before)),
     )
     .option('--plan <file>', 'apply exactly this plan, or nothing if anything that it depends on has changed')
@@ -185,13 +186,15 @@ function acceptedText({ missing, read, released, isOlder }: GuardedRead): string
 /** Lines about the exports that `--accept` has accepted, and the sources that had nothing to accept. */
 function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
   if (accepted === null) return [];
-  const { sources, guarded, adopted } = accepted;
+  const { sources, guarded, held, adopted } = accepted;
   return sources.flatMap((source) => {
     const reads = guarded.filter((one) => one.source === source);
     const changes = adopted.filter((one) => one.source === source);
-    if (reads.length + changes.length === 0)
-      return [`No export and no change of ${source} waits for a decision, so nothing was accepted.`];
+    const runs = held.filter((one) => one.source === source);
+    if (reads.length + runs.length + changes.length === 0)
+      return [`No export, no run and no change of ${source} waits for a decision, so nothing was accepted.`];
     const lines = reads.map((read) => `Accepted of ${source}/${read.stream}: ${acceptedText(read)}.`);
+    lines.push(...runs.map((run) => `Approved run ${run.runId} of ${source}: ${heldText(run)}.`));
     const counts = changes.map(({ kind, count }) => countKind(count, kind)).join(', ');
     if (changes.length > 0) {
       lines.push(`Accepted of ${source}: changes of items that were at the platform before: ${counts}.`);

@@ -1,4 +1,5 @@
-import { guardSteps, isGuardedChange } from '../../domain/advice.ts';
+import { guardSteps, heldSteps, isGuardedChange } from '../../domain/advice.ts';
+import { heldText } from '../../domain/approval.ts';
 import {
   countsOf,
   describePaddedKeys,
@@ -129,15 +130,19 @@ function hasMissing({ missingOutcomes, guarded }: LedgerStanding): boolean {
 const RUN_ERROR_SHOWN = 1_000;
 
 /** Lines about sources that could not be read, or whose export looks incomplete. */
-function readLines({ failedRuns, guarded }: LedgerStanding, paint: Paint): string[] {
+function readLines({ failedRuns, guarded, held: runs }: LedgerStanding, paint: Paint): string[] {
   const failed = failedRuns.map(({ source, error }) =>
     paint('red', failedRunText({ source, error: shorten(printable(error), RUN_ERROR_SHOWN) })),
   );
   const held = guarded.map(({ source, stream, message }) =>
     paint('red', `The guard holds ${source}/${stream}: ${printable(message)}`),
   );
+  const beyond = runs.flatMap((run) => [
+    paint('red', `A run of ${run.source} is held. It would make ${heldText(run)}, and nothing of it is stored.`),
+    ...heldSteps(run).map(({ text, command }) => `  ${text}: ${command}`),
+  ]);
   const steps = guarded.flatMap(guardSteps).map(({ text, command }) => `  ${text}: ${command}`);
-  return [...failed, ...held, ...new Set(steps)];
+  return [...failed, ...held, ...new Set(steps), ...beyond];
 }
 
 /**

@@ -16,7 +16,7 @@ const Json: z.ZodType<JsonValue> = z.json();
 const Head = z.object({
   type: z.literal('plan'),
   version: z.literal(1),
-  of: z.enum(['sync', 'config']),
+  of: z.enum(['sync', 'config', 'run']),
   sources: z.array(z.string()),
 });
 const ItemLine = z.object({

@@ -28,9 +28,9 @@ export interface PlanRequest {
   sources: readonly string[];
   /**
    * `sync`: what the next sync would do. `config`: what this config would change in the stored rows, compared with what they are
-   * now. Then no source is read.
+   * now. Then no source is read. `run`: what a run of the sources would change, besides what is due before it.
    */
-  of: 'sync' | 'config';
+  of: 'sync' | 'config' | 'run';
 }
 
 export interface PlanTools extends RehearsalTools {
@@ -88,13 +88,12 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
       if (items.length > 0) await tools.onItems(items);
     };
     const acceptance = createAcceptance(rehearsal, { suspended: UNCONFIRMED, page: PAGE });
-    if (request.of === 'config') {
-      // What is due anyway is no effect of the config.
-      await acceptance.acceptAll(async () => undefined, abort);
-      await rehearsal.mapAgain(sources, abort);
-    } else await stageRechecks(rehearsal);
+    if (request.of === 'sync') await stageRechecks(rehearsal);
+    // What is due anyway is no effect of the config or the run.
+    else await acceptance.acceptAll(async () => undefined, abort);
+    if (request.of === 'config') await rehearsal.mapAgain(sources, abort);
     const read =
-      request.of === 'sync' ? await pullAll(rehearsal, inOrder(config, sources), abort) : { runs: [], failed: [] };
+      request.of === 'config' ? { runs: [], failed: [] } : await pullAll(rehearsal, inOrder(config, sources), abort);
     await rehearsal.mapped(abort);
     const imported = await importRequests(rehearsal, config);
     const sent = await acceptance.acceptAll(report, abort);

@@ -13,7 +13,7 @@ import { createQueues } from '../../queue/create-queues.ts';
 import { openClient } from '../open-client.ts';
 import { type OpenedLedger, openLedger } from '../open-ledger.ts';
 import { queuePrefix } from '../open-reads.ts';
-import { createMappers } from '../sources/mappers.ts';
+import { createMappers, type Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { createPulls } from '../sources/pulls.ts';
 import type { Recording } from './recording.ts';
@@ -25,6 +25,8 @@ export interface RehearsalTools {
   version: string;
   /** Called with the rows of a stream that were read so far. */
   onRead: (stream: string, rows: number, place: { done: number; total: number } | null) => void;
+  /** The mappings to use. Without them, they are read again from their files. */
+  mappers?: Mappers;
 }
 
 /** The parts of a sync on a private copy of the ledger. Nothing of it can reach the platform. */
@@ -70,6 +72,12 @@ const NO_TURN: Pacing = {
   turn: () => Promise.resolve({ granted: false, waitMs: null, message: 'A plan asks the platform nothing.' }),
 };
 
+async function freshMappers({ sources, folder, profile }: RuntimeConfig): Promise<Mappers> {
+  const mappers = createMappers({ sources: () => sources, baseDir: folder, profile });
+  await mappers.refreshAll();
+  return mappers;
+}
+
 /**
  * Copies the ledger, and opens the copy with the parts that pull and map.
  *
@@ -77,12 +85,11 @@ const NO_TURN: Pacing = {
  */
 export async function openRehearsal(
   config: RuntimeConfig,
-  { secrets, log, version, clock: wallClock, onRead }: RehearsalTools,
+  { secrets, log, version, clock: wallClock, onRead, mappers: given }: RehearsalTools,
   recording: Recording,
 ): Promise<Rehearsal> {
   const clock = createRehearsalClock(wallClock);
-  const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
-  await mappers.refreshAll();
+  const mappers = given ?? (await freshMappers(config));
   const { target } = openClient(config, { secrets, clock, log, version, pacing: NO_TURN });
   const closing = [() => target.close()];
   try {
@@ -128,7 +135,10 @@ export async function openRehearsal(
       beforeRun: () => Promise.resolve(),
       mapperOf: (source) => mappers.refresh(source),
       onEnd: () => undefined,
-      wrap: (source, reader) => recording.record(source, reader),
+      gate: {
+        open: async ({ source, open }) => recording.record(source, await open()),
+        completed: () => Promise.resolve(),
+      },
     });
 
     async function mapped(abort: AbortSignal): Promise<void> {

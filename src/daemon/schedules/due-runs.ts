@@ -63,7 +63,8 @@ export function createDueRuns(options: {
         begun.add(source);
         try {
           const pulled = await pull(source, cause, abort, waitMs);
-          if (pulled.result === 'complete') await done(source);
+          // A held run waits for a person. The next scheduled run is tried again.
+          if (pulled.result !== 'interrupted') await done(source);
           return pulled;
         } catch (error) {
           // A run that has failed is not due any more. A run that was stopped stays due, so that it is repeated.

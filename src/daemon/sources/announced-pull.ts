@@ -71,6 +71,11 @@ export function announced(
     emit({ type: 'run_ended', source, result });
     for (const held of guarded) warnOfGuard(log, { source, run: runId, ...held });
     try {
+      if (result === 'held') {
+        const error = (await reads.run(runId))?.error ?? '';
+        log.warn({ source, run: runId, result }, `The run of ${source} is held. ${error}`);
+        return;
+      }
       const { counts, text } = accountOf((await reads.run(runId))?.streams ?? []);
       // A changed row can put an unchanged row into quarantine, which the run counts as unchanged. The unchanged row is mapped
       // after the run. This is asked before the count, so a count without the last sentence is final.

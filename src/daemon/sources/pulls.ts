@@ -5,10 +5,10 @@ import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type Fault, messageOf } from '../../lib/errors.ts';
+import { type Fault, messageAndCureOf, messageOf } from '../../lib/errors.ts';
 import { type Logger, withLogFields } from '../../lib/logging/logging.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
-import { noteFailedRun, type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
+import { noteUnreadRun, type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
 import { type CorrectionResult, storeCorrections } from '../../pipeline/store-page.ts';
 import { untilWritable } from '../../pipeline/until-writable.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
@@ -24,9 +24,34 @@ export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   log: Logger;
   /** Called when a run has ended. */
   onEnd: () => void;
-  /** Wraps the reader of a source that was opened for a run. */
-  wrap?: (source: string, reader: SourceReader) => SourceReader;
+  gate?: RunGate;
 }
+
+/** A run whose source has to be opened. */
+export interface RunOpening {
+  source: string;
+  /** The mapping with which the run begins. */
+  mapper: Mapper;
+  open: () => Promise<SourceReader>;
+}
+
+/** A run that is held. Nothing of it is stored. */
+export interface HeldOpening {
+  /** Why it is held, in full sentences. */
+  held: string;
+  /** Keeps the plan of the run. Call it when the run has its number. */
+  keep: (runId: number) => Promise<void>;
+}
+
+/** Decides what runs read. */
+export interface RunGate {
+  open(run: RunOpening, abort: AbortSignal): Promise<SourceReader | HeldOpening>;
+  /** Called when a run of the source is complete. */
+  completed(source: string): Promise<void>;
+}
+
+/** Each run reads its source. */
+const OPEN_GATE: RunGate = { open: ({ open }) => open(), completed: () => Promise.resolve() };
 
 /** What is read in the place of a source, for a plan that is applied. */
 export interface PlannedRun {
@@ -47,7 +72,7 @@ export function createPulls({
   clock,
   log,
   onEnd,
-  wrap = (_, reader) => reader,
+  gate = OPEN_GATE,
   ...options
 }: PullsOptions) {
   const pulling = new Map<string, AbortController>();
@@ -101,18 +126,27 @@ export function createPulls({
   ): Promise<PullResult> {
     const { id, omit, guard, onMissing, snapshotEveryMs } = source;
     const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
-    const open = async (mapper: Mapper) => planned?.reader(mapper) ?? wrap(id, await openSource(source, config, log));
+    const open = async (mapper: Mapper) =>
+      planned?.reader(mapper) ?? gate.open({ source: id, mapper, open: () => openSource(source, config, log) }, abort);
     const opening = { open, mapperOf, ledger: options.ledger, wait };
     const { mapper, records } = await openToPull({ source: id, ...cause }, opening, abort);
+    if ('held' in records) {
+      const end = { result: 'held', error: records.held } as const;
+      const runId = await noteUnreadRun({ source: id, ...cause }, end, { ledger: options.ledger, wait }, abort);
+      await records.keep(runId);
+      return { runId, result: 'held', guarded: [], remapped: 0 };
+    }
     try {
       const request = { source: id, ...cause, reader: records, mapper, omit, guard, snapshotEveryMs };
       const onWarning = (stream: string, message: string) =>
         log.warn({ source: id, stream }, `${id}/${stream}: ${message}`);
-      return await pull(
+      const pulled = await pull(
         { ...request, onWarning, ignoreMissing: onMissing === 'ignore' },
         { ...options, clock, wait },
         abort,
       );
+      if (pulled.result === 'complete') await gate.completed(id);
+      return pulled;
     } finally {
       await records.close();
     }
@@ -266,7 +300,7 @@ export type Pulls = ReturnType<typeof createPulls>;
 interface Opening extends Pick<PullOptions, 'wait'> {
   ledger: PullOptions['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
   mapperOf: (source: string) => Promise<Mapper>;
-  open: (mapper: Mapper) => Promise<SourceReader>;
+  open: (mapper: Mapper) => Promise<SourceReader | HeldOpening>;
 }
 
 /**
@@ -278,14 +312,15 @@ async function openToPull(
   { source, ...cause }: { source: string } & RunCause,
   { open, mapperOf, ledger, wait }: Opening,
   abort: AbortSignal,
-): Promise<{ mapper: Mapper; records: SourceReader }> {
+): Promise<{ mapper: Mapper; records: SourceReader | HeldOpening }> {
   try {
     const mapper = await mapperOf(source);
     const lookups = new Map([[source, mapper.lookups ?? []]]);
     await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
     return { mapper, records: await open(mapper) };
   } catch (error) {
-    await noteFailedRun({ source, ...cause }, error, { ledger, wait }, abort);
+    const failed = { result: 'failed', error: messageAndCureOf(error) } as const;
+    await noteUnreadRun({ source, ...cause }, failed, { ledger, wait }, abort);
     throw error;
   }
 }

@@ -7,6 +7,7 @@
 export const ALERT_CONDITIONS = [
   'run_failed',
   'guard_held',
+  'run_held',
   'quarantine',
   'rejected',
   'parked',
@@ -143,6 +144,7 @@ export type ChannelSettings = { id: string } & (
 export interface AlertRules {
   runFailed: boolean;
   guardHeld: boolean;
+  runHeld: boolean;
   /** Fires if a source has more than this many records in quarantine. */
   quarantineAbove: number | null;
   /** Fires if a source has more than this many items in the state. */

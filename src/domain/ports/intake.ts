@@ -257,7 +257,8 @@ export interface Accepted {
   reads: GuardedRead[];
 }
 
-export type RunResult = 'complete' | 'failed' | 'interrupted';
+/** `held`: the run would exceed the bounds of its source, and stored nothing. */
+export type RunResult = 'complete' | 'failed' | 'held' | 'interrupted';
 
 /** The rules for records of streams that the source does not have any more. */
 export interface LeftStreamRules {

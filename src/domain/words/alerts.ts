@@ -33,6 +33,15 @@ export const ALERTS = {
     command: 'dpp-sync preview SOURCE',
     guide: 'operations.md#a-guard-holds-a-run',
   },
+  run_held: {
+    setting: 'runHeld',
+    about: 'SOURCE',
+    subjects: ['Run held: it would do more than is allowed', 'No run is held any more'],
+    title: 'A run would do more than `approve` allows, and waits for a person.',
+    cure: 'Look at what it would do. Approve the run, or refuse it.',
+    command: 'dpp-sync status',
+    guide: 'approvals.md',
+  },
   quarantine: {
     setting: 'quarantineAbove',
     about: 'SOURCE',

@@ -63,6 +63,21 @@ export const LOST_ROW = {
 } as const;
 
 /** The title of a read that the guard holds. The words in capitals stand for its values. */
+/** What a person can do about a run that would do more than `approve` allows. */
+export const HELD_RUN = {
+  title: 'A run would do more than `approve` allows.',
+  meaning: 'It is held whole: none of its rows is stored, and nothing of it is sent.',
+  steps: [
+    { text: 'See what it would do', command: 'dpp-sync plan SOURCE' },
+    { text: 'If it is right, approve it', command: ACCEPT },
+    { text: 'If it is wrong, correct the export or the mapping, and read it again', command: 'dpp-sync sync SOURCE' },
+    {
+      text: 'If nobody is to be asked until a run would do something else, refuse it',
+      command: 'dpp-sync refuse SOURCE',
+    },
+  ],
+} as const satisfies { title: string; meaning: string; steps: readonly Step[] };
+
 export const GUARD_TITLES = {
   left: 'The config no longer has PLACE. Its records were kept.',
   older: 'The export of PLACE is older than the one that was read before. It was not read.',

@@ -63,7 +63,7 @@ const SQL = {
        sum(changed) AS changed
      FROM (SELECT r.source, r.started_at / ${DAY_MS} * ${DAY_MS} AS day,
          CASE WHEN r.result = 'failed' THEN 'failed'
-           WHEN EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.guarded IS NOT NULL) THEN 'guarded'
+           WHEN r.result = 'held' OR EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.guarded IS NOT NULL) THEN 'guarded'
            WHEN r.result = 'complete' THEN 'complete'
            WHEN r.result IS NULL AND r.id = (SELECT max(n.id) FROM runs n WHERE n.source = r.source) THEN 'open'
            ELSE 'interrupted' END AS outcome,

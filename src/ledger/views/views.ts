@@ -1,4 +1,5 @@
 import { adviceOnItem, isGuardedChange } from '../../domain/advice.ts';
+import type { WaitingRun } from '../../domain/approval.ts';
 import { undecidedCounts } from '../../domain/attention.ts';
 import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Place } from '../../domain/issue.ts';
@@ -91,6 +92,7 @@ export function createViews(reads: ViewReads, totals?: () => ItemTotals): Ledger
     unmappedSources: () => STREAMS.unmapped(reads).all(),
     productsInQuarantine: () => STREAMS.unmade(reads).get() ?? 0,
     guardedReads: (sources) => guardedReads(reads, sources),
+    heldRuns: (sources) => heldRuns(reads, sources),
     refusedReads: (source) => refusedReads(reads, source),
     quarantinedCount: (sources) => quarantinedCount(reads, sources),
     quarantined: (request) => quarantined(reads, request),
@@ -190,6 +192,7 @@ function standing(reads: ViewReads, { sources, watched }: StandingAsked, totals?
     passports: passportCounts(reads, sources),
     quarantined: quarantinedCount(reads, sources),
     guarded: guardedReads(reads, sources),
+    held: heldRuns(reads, sources),
     failedRuns: sourceRuns(reads, sources).flatMap(({ failed }) => failed ?? []),
     missing: undecidedCounts(missing),
     missingOutcomes: [...missing, ...ignoredMissing(reads, others)],
@@ -198,6 +201,13 @@ function standing(reads: ViewReads, { sources, watched }: StandingAsked, totals?
     otherForms: itemsInOtherForm(reads),
     paddedKeys: paddedKeys(reads, sources),
   };
+}
+
+/** The runs that exceed the bounds of their sources and about which no person has decided. */
+function heldRuns(reads: ViewReads, sources: readonly string[]): WaitingRun[] {
+  return Object.values(readDaemonNote(reads, 'held') ?? {}).flatMap(({ decision, ...run }) =>
+    decision === null && sources.includes(run.source) ? [run] : [],
+  );
 }
 
 /** The runs of these sources. A run that has not ended does not count as failed. */

@@ -1,7 +1,8 @@
 // Finds the conditions that are true now, with texts about what happened and what to do. Pure: the daemon collects the
 // facts.
 
-import { adviceOnFailedRun, guardAdvice } from '../../domain/advice.ts';
+import { adviceOnFailedRun, guardAdvice, heldSteps, stepsText } from '../../domain/advice.ts';
+import { heldText, type WaitingRun } from '../../domain/approval.ts';
 import type { AlertCondition, AlertRules } from '../../domain/ports/alerts.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type { EmptyStream, FailedRun, StuckState } from '../../domain/ports/ledger/ledger-views.ts';
@@ -44,6 +45,7 @@ export interface AlertFacts {
   }[];
   failedRuns: readonly FailedRun[];
   guarded: readonly GuardedRead[];
+  held: readonly WaitingRun[];
   /** Streams whose last complete read gave no rows. */
   empty: readonly EmptyStream[];
   deliveries: DeliveryCounts;
@@ -127,7 +129,7 @@ function areFailing({ delivered, failed, isWhole }: DeliveryCounts, limit: numbe
 }
 
 function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
-  const { now, sources, failedRuns, guarded, watchedSince } = facts;
+  const { now, sources, failedRuns, guarded, held, watchedSince } = facts;
   const found: Holding[] = [];
   const add = (condition: AlertCondition, at: { source: string; stream?: string }, message: string): void => {
     const { source, stream = null } = at;
@@ -148,6 +150,11 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
         `The guard holds the last export of ${source}/${stream}. ${message} ${guardAdvice(read)}`,
       );
     }
+  }
+  for (const run of rules.runHeld ? held : []) {
+    const { source, runId } = run;
+    const what = `Run ${runId} of ${source} is held: it would make ${heldText(run)}. Nothing of it is stored.`;
+    add('run_held', { source }, `${what} ${stepsText(heldSteps(run))}`);
   }
   for (const { source, stream, isNew } of rules.exportEmpty ? facts.empty : []) {
     if (!isNew) continue;

@@ -91,6 +91,7 @@ describe('what needs a person', () => {
         otherForms: [],
         quarantined: 0,
         guarded: [],
+        held: [],
         failedRuns: [],
         suspended: [],
         refused: [],

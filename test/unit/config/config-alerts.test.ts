@@ -14,6 +14,7 @@ describe('the alerts of a config', () => {
       rules: {
         runFailed: true,
         guardHeld: true,
+        runHeld: true,
         quarantineAbove: 0,
         rejectedAbove: 100,
         parkedAbove: 100,

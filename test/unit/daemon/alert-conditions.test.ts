@@ -7,6 +7,7 @@ const NOW = 1_000 * HOUR;
 const RULES: AlertRules = {
   runFailed: true,
   guardHeld: true,
+  runHeld: true,
   quarantineAbove: 0,
   rejectedAbove: 2,
   parkedAbove: 2,
@@ -25,6 +26,7 @@ const WELL: AlertFacts = {
   sources: [{ source: 'erp', scheduled: true, quarantined: 0, ...QUIET, completeAt: NOW - HOUR }],
   failedRuns: [],
   guarded: [],
+  held: [],
   empty: [],
   deliveries: { delivered: 1, failed: 0, isWhole: true },
   refusal: null,

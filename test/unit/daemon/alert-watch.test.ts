@@ -115,6 +115,7 @@ it('alerts about blocked items are not over while they are sent again, and it is
 const RULES = {
   runFailed: true,
   guardHeld: true,
+  runHeld: true,
   quarantineAbove: 0,
   rejectedAbove: null,
   parkedAbove: null,
@@ -132,6 +133,7 @@ const FACTS: Omit<AlertFacts, 'now' | 'watchedSince'> = {
   sources: [{ source: 'erp', scheduled: true, quarantined: 0, ...QUIET, completeAt: null }],
   failedRuns: [],
   guarded: [],
+  held: [],
   empty: [],
   deliveries: { delivered: 0, failed: 0, isWhole: true },
   refusal: null,

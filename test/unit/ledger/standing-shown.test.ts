@@ -9,6 +9,7 @@ const STANDING: Standing = {
   items: { product: { delivered: 3, superseded: 1 }, material: {}, bom_item: { blocked: 2 } },
   passports: { incomplete: 1 },
   quarantined: 0,
+  held: [],
   guarded: [
     {
       source: 'erp',

@@ -16,7 +16,16 @@ const replayed = {
   passports: { asked: 2, incomplete: 1 },
 };
 
-const nothing = { items: {}, passports: {}, quarantined: 0, guarded: [], failedRuns: [], suspended: [], refused: [] };
+const nothing = {
+  items: {},
+  passports: {},
+  quarantined: 0,
+  guarded: [],
+  held: [],
+  failedRuns: [],
+  suspended: [],
+  refused: [],
+};
 const synced = { ...nothing, fault: null, runs: [], left: 0, requests: { sent: 7 }, attention: { stuck: [] } };
 
 function shownOnPage(name: string, result: unknown): string {

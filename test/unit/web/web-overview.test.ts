@@ -70,6 +70,7 @@ const view: OverviewView = {
     passports: { published: 331, initialized: 4, incomplete: 7, blocked: 2, none: 0 },
     quarantined: 3,
     guarded: [],
+    held: [],
     failedRuns: [],
     suspended: [],
     refused: [],

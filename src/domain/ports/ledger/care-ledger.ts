@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../lib/json.ts';
 import type { ActivityHour } from '../../activity.ts';
+import type { HeldRun } from '../../approval.ts';
 import type { ApiWait } from '../../delivery/outcome.ts';
 import type { PASSPORTS } from '../../words/states.ts';
 import type { AlertNote } from '../alerts.ts';
@@ -94,6 +95,8 @@ export interface DaemonNotes {
   dueRuns: Record<string, number>;
   /** The hash of the export that has last started a run, for each source with `watch`. */
   watched: Record<string, string>;
+  /** The runs that exceed the bounds of their sources, by source. A new run of the source replaces or ends the entry. */
+  held: Record<string, HeldRun>;
 }
 
 /** A value that a person has given for a key of a lookup table. */

@@ -2,6 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { Advice } from '../../advice.ts';
+import type { WaitingRun } from '../../approval.ts';
 import type { MissingCounts, MissingGroup, PaddedKeys, UnprovenWrites } from '../../attention.ts';
 import type { DeliveryState } from '../../delivery/delivery.ts';
 import type { ImportProofs } from '../../delivery/import-proof.ts';
@@ -237,6 +238,8 @@ export interface LedgerStanding {
   passports: PassportCounts;
   quarantined: number;
   guarded: readonly GuardedRead[];
+  /** Runs that exceed the bounds of their sources and wait for a person. */
+  held: readonly WaitingRun[];
   failedRuns: readonly FailedRun[];
   /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
@@ -341,6 +344,8 @@ export interface LedgerViews {
   run(id: number): RunView | null;
   /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
   guardedReads(sources?: readonly string[]): GuardedRead[];
+  /** Runs of these sources that exceed their bounds and wait for a person. */
+  heldRuns(sources: readonly string[]): WaitingRun[];
   /** @param sources the sources for which it is asked whether items are being sent */
   stuckItems(sources: readonly string[]): StuckItems;
   emptyStreams(): EmptyStream[];

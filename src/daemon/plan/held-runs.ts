@@ -1,0 +1,76 @@
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Decision, HeldRun } from '../../domain/approval.ts';
+import type { CareLedger, DaemonNotes } from '../../domain/ports/ledger/care-ledger.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+
+/** The plans of held runs are in a folder beside the ledger. */
+const folderOf = (ledger: string): string => `${ledger}.held`;
+
+/** The file with the plan of the held run of a source. */
+export const heldPlanFile = (ledger: string, source: string): string => join(folderOf(ledger), `${source}.jsonl`);
+
+/** True if a bound counts what a run of the source does: its own, or one on the passports of any source. */
+export function isBounded({ sources }: Pick<RuntimeConfig, 'sources'>, source: string): boolean {
+  return sources.some(
+    ({ id, approve }) =>
+      approve !== null && (id === source || approve.publish !== undefined || approve.unpublish !== undefined),
+  );
+}
+
+/** The runs that are held because they exceed the bounds of their sources, at most one of each source. */
+export function createHeldRuns({
+  ledgerFile,
+  ledger,
+  note,
+}: {
+  ledgerFile: string;
+  ledger: Pick<CareLedger, 'noteDaemon'>;
+  /** What the ledger has of them. */
+  note: DaemonNotes['held'] | null;
+}) {
+  const runs = new Map(Object.entries(note ?? {}));
+  let storing: Promise<unknown> = Promise.resolve();
+
+  /** Stores all entries. Notes are stored one after the other, so that an older one never replaces a newer one. */
+  async function store(): Promise<void> {
+    const next = storing.then(() => ledger.noteDaemon('held', runs.size === 0 ? null : Object.fromEntries(runs)));
+    storing = next.catch(() => undefined);
+    await next;
+  }
+
+  async function decide(source: string, decision: Decision): Promise<HeldRun | null> {
+    const run = runs.get(source);
+    if (run === undefined) return null;
+    runs.set(source, { ...run, decision });
+    await store();
+    return run;
+  }
+
+  return {
+    of: (source: string): HeldRun | null => runs.get(source) ?? null,
+    /** Keeps a run with the file of its plan, in the place of an earlier one of the source. */
+    async keep(run: HeldRun, planFile: string): Promise<void> {
+      await mkdir(folderOf(ledgerFile), { recursive: true, mode: 0o700 });
+      await rename(planFile, heldPlanFile(ledgerFile, run.source));
+      runs.set(run.source, run);
+      await store();
+    },
+    /** Call it when a run of the source is complete. */
+    async end(source: string): Promise<void> {
+      if (!runs.delete(source)) return;
+      await store();
+      await rm(heldPlanFile(ledgerFile, source), { force: true });
+    },
+    /** Approves the held run of a source. The next run may do what this one would have done. Null if no run is held. */
+    approve: (source: string, by: string, at: number) => decide(source, { decided: 'approved', by, at }),
+    /**
+     * Refuses the held run of a source: nobody is asked again until a run would do something else. Null if no run waits for a
+     * decision.
+     */
+    refuse: (source: string, by: string, at: number) =>
+      runs.get(source)?.decision === null ? decide(source, { decided: 'refused', by, at }) : Promise.resolve(null),
+  };
+}
+
+export type HeldRuns = ReturnType<typeof createHeldRuns>;

@@ -1,0 +1,179 @@
+// Decides whether a run may do what it would do. A run of which a bound counts something is rehearsed first. Within the bounds
+// it then reads exactly the rows of its rehearsal. Beyond them it is held: nothing of it is stored, and its plan is kept.
+
+import { open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { heldSteps, stepsText } from '../../domain/advice.ts';
+import {
+  type EffectCounts,
+  type Excess,
+  effectOf,
+  excessesOf,
+  type HeldRun,
+  heldText,
+  noEffects,
+  writeDigest,
+} from '../../domain/approval.ts';
+import type { PlannedItem } from '../../domain/plan.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
+import type { SourceReader } from '../../domain/ports/source.ts';
+import { closeInOrder, messageOf } from '../../lib/errors.ts';
+import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import type { Mappers } from '../sources/mappers.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+import type { HeldOpening, RunOpening } from '../sources/pulls.ts';
+import { type HeldRuns, heldPlanFile } from './held-runs.ts';
+import { type PlanSummary, plan } from './plan.ts';
+import { readPlanFile } from './plan-file.ts';
+import { headLine, summaryLine } from './plan-lines.ts';
+import { createRecording, type Recording } from './recording.ts';
+import type { RehearsalTools } from './rehearsal.ts';
+
+export interface RunGateOptions {
+  config: RuntimeConfig;
+  held: HeldRuns;
+  reads: Pick<Reads, 'itemCounts' | 'passportCounts'>;
+  mappers: Mappers;
+  tools: Omit<RehearsalTools, 'onRead' | 'mappers'>;
+}
+
+/** Opens the source of a run that a bound counts: the rows to read, or why the run is held. */
+export async function openBounded(
+  run: RunOpening,
+  options: RunGateOptions,
+  abort: AbortSignal,
+): Promise<SourceReader | HeldOpening> {
+  const { config, held } = options;
+  const { source } = run;
+  const folder = await makeTemporaryFolder(dirname(config.ledger), 'plan');
+  const closing = [() => rm(folder, { recursive: true, force: true })];
+  const close = (): Promise<void> => closeInOrder(closing);
+  try {
+    const recording = await createRecording(folder);
+    closing.unshift(() => recording.close());
+    const file = join(folder, 'plan.jsonl');
+    const approved = await approvedWrites(options, source);
+    const examined = await examine(run, { options, recording, file, approved }, abort);
+    const excesses = await excessesIn(options, examined.unapproved);
+    if (excesses.length === 0) return { ...recording.replay(source), close };
+    const former = held.of(source);
+    const { writes } = examined.summary;
+    const isKnown = former?.decision?.decided === 'refused' && former.writes.digest === writes.digest;
+    const effects = Object.fromEntries(examined.effects);
+    const entry = { source, at: options.tools.clock.now(), excesses, effects, writes };
+    const decision = isKnown ? former.decision : null;
+    return {
+      held: heldMessage(entry, decision),
+      async keep(runId) {
+        await held.keep({ ...entry, runId, decision }, file);
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function heldMessage(run: Pick<HeldRun, 'source' | 'excesses'>, decision: HeldRun['decision']): string {
+  const what = `The run would have made ${heldText(run)}, so nothing of it was stored.`;
+  if (decision !== null) return `${what} ${decision.by} has refused it.`;
+  return `${what} ${stepsText(heldSteps(run))}`;
+}
+
+interface Examined {
+  summary: PlanSummary;
+  /** What the run would do, by the source to which it counts. */
+  effects: ReadonlyMap<string, EffectCounts>;
+  /** The same without the writes that a person has approved. */
+  unapproved: ReadonlyMap<string, EffectCounts>;
+}
+
+/** Rehearses the run, writes its plan to a file, and counts what it would do. */
+async function examine(
+  { source, mapper }: RunOpening,
+  {
+    options: { config, mappers, tools },
+    recording,
+    file,
+    approved,
+  }: { options: RunGateOptions; recording: Recording; file: string; approved: ReadonlySet<bigint> },
+  abort: AbortSignal,
+): Promise<Examined> {
+  const effects = new Map<string, EffectCounts>();
+  const unapproved = new Map<string, EffectCounts>();
+  const request = { of: 'run', config: { ...config }, sources: [source] } as const;
+  const handle = await open(file, 'wx', 0o600);
+  const write = async (...lines: readonly object[]): Promise<void> =>
+    handle.writeFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  try {
+    const onItems = async (items: readonly PlannedItem[]): Promise<void> => {
+      for (const item of items) {
+        const effect = effectOf(item);
+        if (effect === null) continue;
+        const owner = item.source ?? source;
+        const digest = writeDigest(item);
+        count(effects, owner)[effect] += 1;
+        if (digest === null || !approved.has(digest)) count(unapproved, owner)[effect] += 1;
+      }
+      await write(...items.map((item) => ({ type: 'item', ...item })));
+    };
+    // The mapping is the one with which the run begins.
+    const own: Mappers = {
+      ...mappers,
+      of: (id) => (id === source ? mapper : mappers.of(id)),
+      refresh: () => Promise.resolve(mapper),
+      // The values that people have given are in the mapping already.
+      useValues: () => undefined,
+    };
+    await write(headLine(request, tools.clock.now()));
+    const onRead = (): void => undefined;
+    const summary = await plan(request, { ...tools, onRead, onItems, recording, mappers: own }, abort);
+    await write(summaryLine(summary, { ok: true, seconds: null }));
+    await handle.sync();
+    return { summary, effects, unapproved };
+  } finally {
+    await handle.close();
+  }
+}
+
+function count(effects: Map<string, EffectCounts>, source: string): EffectCounts {
+  const counts = effects.get(source) ?? noEffects();
+  effects.set(source, counts);
+  return counts;
+}
+
+async function excessesIn(
+  { config, reads }: RunGateOptions,
+  effects: ReadonlyMap<string, EffectCounts>,
+): Promise<Excess[]> {
+  const found: Excess[] = [];
+  for (const { id, approve } of config.sources) {
+    const ofSource = effects.get(id);
+    if (ofSource === undefined || approve === null) continue;
+    const items = sumOf(Object.values(await reads.itemCounts([id])).flatMap((states) => Object.values(states)));
+    const products = sumOf(Object.values(await reads.passportCounts({ source: id })));
+    found.push(...excessesOf(id, ofSource, approve, { items, products }));
+  }
+  return found;
+}
+
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, one) => sum + one, 0);
+
+/** The writes of the held run that a person has approved. Empty if its plan cannot be read any more; then the run is held again. */
+async function approvedWrites({ config, held, tools }: RunGateOptions, source: string): Promise<ReadonlySet<bigint>> {
+  const digests = new Set<bigint>();
+  if (held.of(source)?.decision?.decided !== 'approved') return digests;
+  const file = heldPlanFile(config.ledger, source);
+  try {
+    await readPlanFile(file, (item) => {
+      const digest = writeDigest(item);
+      if (digest !== null) digests.add(digest);
+    });
+    return digests;
+  } catch (error) {
+    const reason = messageOf(error);
+    tools.log.error({ source, file, error: reason }, `The approved plan of ${source} cannot be read: ${reason}`);
+    return new Set();
+  }
+}
