@@ -44,7 +44,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'refuse <source>',
-    summary: 'refuse the export that the guard holds: what is there stays',
+    summary: 'refuse the export that the guard holds, or the held run: what is there stays',
   },
   {
     term: 'start',
@@ -52,7 +52,7 @@ export const COMMANDS: readonly ListedCommand[] = [
     level: 'info',
   },
   {
-    term: 'reload',
+    term: 'reload [options]',
     summary: 'make the daemon read its config again',
   },
   {

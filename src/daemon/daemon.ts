@@ -26,6 +26,7 @@ import { createBackups } from './backups/backups.ts';
 import type { AdminServer, OpenAdmin, OpenWeb, WebServer } from './daemon-servers.ts';
 import { reloadRuntimeConfig } from './load.ts';
 import { observeDaemon } from './observe-daemon.ts';
+import type { ConfigEffects } from './plan/effects.ts';
 import { createReload, createTokenWatch } from './reload/reload.ts';
 import { type DaemonCare, openRuntime, type Runtime } from './runtime.ts';
 import { createScheduler } from './scheduler.ts';
@@ -157,7 +158,14 @@ export async function createDaemon(options: DaemonOptions) {
   const token = createTokenWatch(config);
   const pausedUntil = createSourcePauses(config);
   const load = options.load ?? (() => reloadRuntimeConfig(config, secrets));
-  const reload = createReload({ config, mappers, ledger, emit, load, replace, clock, log });
+  /** Ends the watches of files and exports, and the trial of a config. */
+  const watching = new AbortController();
+  const tools = { secrets, clock, log, version };
+  const weigh = async (next: RuntimeConfig): Promise<ConfigEffects> => {
+    const { effectsOfConfig } = await import('./plan/effects.ts');
+    return effectsOfConfig(next, { tools, reads }, watching.signal);
+  };
+  const reload = createReload({ config, mappers, ledger, emit, load, replace, weigh, clock, log });
   const backups = createBackups({ config, ledgerId, ledger, last: notes.backup, emit, clock, log });
   const care: DaemonCare = {
     lastReload: reload.last,
@@ -207,8 +215,6 @@ export async function createDaemon(options: DaemonOptions) {
   const sentLog = createSentLog({ log, clock });
   bus.subscribe((event) => sentLog.observe(event));
 
-  /** Ends the watches of files and exports. */
-  const watching = new AbortController();
   /** Resolves when the watches have ended. A watch that fails ends the daemon, because changes would be missed unseen. */
   let following: Promise<unknown> = Promise.resolve();
   let watchFault: Fault | null = null;

@@ -355,8 +355,12 @@ export type ReloadCause = 'file' | 'signal' | 'person';
 export interface DaemonCare {
   /** The last reload; null before the first one. */
   lastReload(): ReloadStatus | null;
-  /** Reads the config and all files that it names again. Replaces either all settings or none. */
-  reload(cause: ReloadCause): Promise<Reloaded>;
+  /**
+   * Reads the config and all files that it names again. Replaces either all settings or none.
+   *
+   * @param accept true to use the config that waits for a person
+   */
+  reload(cause: ReloadCause, accept?: boolean): Promise<Reloaded>;
   /** Calls the listener after each reload that replaced settings. */
   onReload(listener: () => void): void;
   backups: Backups;

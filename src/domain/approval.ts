@@ -98,6 +98,11 @@ const WORDS: Record<Effect, (count: number) => string> = {
   unpublish: (count) => (count === 1 ? '1 passport to withdraw' : `${formatCount(count)} passports to withdraw`),
 };
 
+/** What somebody would do to a source, without what is 0: `12 new items, 1 passport to publish`. Empty if it is nothing. */
+export function effectsText(counts: EffectCounts): string {
+  return EFFECTS.flatMap((effect) => (counts[effect] === 0 ? [] : [WORDS[effect](counts[effect])])).join(', ');
+}
+
 /** What a run would do beyond its bounds: `5,000 changed items (erp allows 500)`. */
 export function heldText({ excesses }: Pick<WaitingRun, 'excesses'>): string {
   return excesses

@@ -5,7 +5,7 @@ import type { LoadedConfig, LoadedSource } from '../config/loaded-config.ts';
 import type { StageCounts } from '../delivery/delivery-window.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { LatenciesByOperation } from '../domain/activity.ts';
-import type { HeldRun } from '../domain/approval.ts';
+import type { EffectCounts, HeldRun } from '../domain/approval.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
@@ -138,8 +138,12 @@ export interface OperationRuntime {
 /** Reloads, backups and pauses of a daemon. */
 export interface Care {
   lastReload(): ReloadStatus | null;
-  /** Reads the config and all files that it names again. Replaces either all settings or none. */
-  reload(cause: 'person'): Promise<Reloaded>;
+  /**
+   * Reads the config and all files that it names again. Replaces either all settings or none.
+   *
+   * @param accept true to use the config that waits for a person
+   */
+  reload(cause: 'person', accept?: boolean): Promise<Reloaded>;
   backups: { list(): Promise<BackupFile[]>; backUpNow(): Promise<BackupFile> };
   /** The end of the present pause of a source, in milliseconds since the epoch; null if the source is not paused. */
   pausedUntil(source: string): number | null;
@@ -154,6 +158,10 @@ export interface Reloaded extends ReloadStatus {
    * that.
    */
   after: string[];
+  /** What it changes in the stored rows, by the source that has the items. Null if that was not counted. */
+  effects: Record<string, EffectCounts> | null;
+  /** How many public passports then differ from their products. */
+  publicPassports: number;
 }
 
 /** What a daemon shows about itself. */

@@ -76,7 +76,15 @@ const Duplicate = z.strictObject({
   first: Place,
 });
 
-const Reload = z.strictObject({ at: Time, ok: z.boolean(), errors: z.array(z.string()) });
+const Reload = z.strictObject({
+  at: Time,
+  ok: z.boolean(),
+  held: z
+    .boolean()
+    .optional()
+    .describe('True if the config waits for a person, because it would change more than `approve` allows.'),
+  errors: z.array(z.string()),
+});
 const BackupFile = z.strictObject({ file: z.string(), madeAt: Time, bytes: Count });
 
 export const Stages = z.strictObject({

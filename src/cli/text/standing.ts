@@ -94,7 +94,9 @@ export function careLines(
 
 function reloadLines(reload: ReloadStatus | null): string[] {
   if (reload === null || reload.ok) return [];
-  const title = `The daemon has refused the config at ${formatTime(reload.at)} and keeps the former settings:`;
+  const title = reload.held
+    ? `The changed config waits for a decision since ${formatTime(reload.at)}. The daemon keeps the former settings:`
+    : `The daemon has refused the config at ${formatTime(reload.at)} and keeps the former settings:`;
   return [title, ...reload.errors.map((error) => `  ${printable(error)}`)];
 }
 

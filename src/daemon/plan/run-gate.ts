@@ -4,16 +4,7 @@
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { heldSteps, stepsText } from '../../domain/advice.ts';
-import {
-  type EffectCounts,
-  type Excess,
-  effectOf,
-  excessesOf,
-  type HeldRun,
-  heldText,
-  noEffects,
-  writeDigest,
-} from '../../domain/approval.ts';
+import { type HeldRun, heldText, writeDigest } from '../../domain/approval.ts';
 import type { PlannedItem } from '../../domain/plan.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
@@ -22,19 +13,19 @@ import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
 import type { Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { HeldOpening, RunOpening } from '../sources/pulls.ts';
+import { addEffect, type Effects, excessesIn, type PlanTools } from './effects.ts';
 import { type HeldRuns, heldPlanFile } from './held-runs.ts';
 import { type PlanSummary, plan } from './plan.ts';
 import { readPlanFile } from './plan-file.ts';
 import { headLine, summaryLine } from './plan-lines.ts';
 import { createRecording, type Recording } from './recording.ts';
-import type { RehearsalTools } from './rehearsal.ts';
 
 export interface RunGateOptions {
   config: RuntimeConfig;
   held: HeldRuns;
   reads: Pick<Reads, 'itemCounts' | 'passportCounts'>;
   mappers: Mappers;
-  tools: Omit<RehearsalTools, 'onRead' | 'mappers'>;
+  tools: PlanTools;
 }
 
 /** Opens the source of a run that a bound counts: the rows to read, or why the run is held. */
@@ -54,12 +45,12 @@ export async function openBounded(
     const file = join(folder, 'plan.jsonl');
     const approved = await approvedWrites(options, source);
     const examined = await examine(run, { options, recording, file, approved }, abort);
-    const excesses = await excessesIn(options, examined.unapproved);
+    const excesses = await excessesIn(config, examined.unapproved, options.reads);
     if (excesses.length === 0) return { ...recording.replay(source), close };
     const former = held.of(source);
     const { writes } = examined.summary;
     const isKnown = former?.decision?.decided === 'refused' && former.writes.digest === writes.digest;
-    const effects = Object.fromEntries(examined.effects);
+    const { effects } = examined;
     const entry = { source, at: options.tools.clock.now(), excesses, effects, writes };
     const decision = isKnown ? former.decision : null;
     return {
@@ -83,10 +74,9 @@ function heldMessage(run: Pick<HeldRun, 'source' | 'excesses'>, decision: HeldRu
 
 interface Examined {
   summary: PlanSummary;
-  /** What the run would do, by the source to which it counts. */
-  effects: ReadonlyMap<string, EffectCounts>;
+  effects: Effects;
   /** The same without the writes that a person has approved. */
-  unapproved: ReadonlyMap<string, EffectCounts>;
+  unapproved: Effects;
 }
 
 /** Rehearses the run, writes its plan to a file, and counts what it would do. */
@@ -100,8 +90,8 @@ async function examine(
   }: { options: RunGateOptions; recording: Recording; file: string; approved: ReadonlySet<bigint> },
   abort: AbortSignal,
 ): Promise<Examined> {
-  const effects = new Map<string, EffectCounts>();
-  const unapproved = new Map<string, EffectCounts>();
+  const effects: Effects = {};
+  const unapproved: Effects = {};
   const request = { of: 'run', config: { ...config }, sources: [source] } as const;
   const handle = await open(file, 'wx', 0o600);
   const write = async (...lines: readonly object[]): Promise<void> =>
@@ -109,12 +99,9 @@ async function examine(
   try {
     const onItems = async (items: readonly PlannedItem[]): Promise<void> => {
       for (const item of items) {
-        const effect = effectOf(item);
-        if (effect === null) continue;
-        const owner = item.source ?? source;
         const digest = writeDigest(item);
-        count(effects, owner)[effect] += 1;
-        if (digest === null || !approved.has(digest)) count(unapproved, owner)[effect] += 1;
+        addEffect(effects, item, source);
+        if (digest === null || !approved.has(digest)) addEffect(unapproved, item, source);
       }
       await write(...items.map((item) => ({ type: 'item', ...item })));
     };
@@ -136,29 +123,6 @@ async function examine(
     await handle.close();
   }
 }
-
-function count(effects: Map<string, EffectCounts>, source: string): EffectCounts {
-  const counts = effects.get(source) ?? noEffects();
-  effects.set(source, counts);
-  return counts;
-}
-
-async function excessesIn(
-  { config, reads }: RunGateOptions,
-  effects: ReadonlyMap<string, EffectCounts>,
-): Promise<Excess[]> {
-  const found: Excess[] = [];
-  for (const { id, approve } of config.sources) {
-    const ofSource = effects.get(id);
-    if (ofSource === undefined || approve === null) continue;
-    const items = sumOf(Object.values(await reads.itemCounts([id])).flatMap((states) => Object.values(states)));
-    const products = sumOf(Object.values(await reads.passportCounts({ source: id })));
-    found.push(...excessesOf(id, ofSource, approve, { items, products }));
-  }
-  return found;
-}
-
-const sumOf = (counts: readonly number[]): number => counts.reduce((sum, one) => sum + one, 0);
 
 /** The writes of the held run that a person has approved. Empty if its plan cannot be read any more; then the run is held again. */
 async function approvedWrites({ config, held, tools }: RunGateOptions, source: string): Promise<ReadonlySet<bigint>> {

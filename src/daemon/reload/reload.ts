@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { formatProblem, problemsOf } from '../../config/problem.ts';
+import { heldText } from '../../domain/approval.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import type { CareLedger, ReloadStatus } from '../../domain/ports/ledger/care-ledger.ts';
@@ -14,6 +15,7 @@ import { Fault, messageOf, sentence } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Reloaded } from '../../operations/runtime.ts';
+import type { ConfigEffects } from '../plan/effects.ts';
 import type { ReloadCause } from '../runtime.ts';
 import type { Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
@@ -37,6 +39,8 @@ export interface ReloadOptions {
     next: RuntimeConfig,
     mappers: ReadonlyMap<string, Mapper>,
   ) => Promise<{ secrets: string[]; after: string[] }>;
+  /** Tries a config on a copy of the ledger. */
+  weigh: (next: RuntimeConfig) => Promise<ConfigEffects>;
   clock: Clock;
   log: Logger;
 }
@@ -50,6 +54,8 @@ export function createReload(options: ReloadOptions) {
   const listeners = new Set<() => void>();
   let last: ReloadStatus | null = null;
   let isInvalid = false;
+  /** The config that waits for a person, with what it would change. */
+  let heldMark: string | null = null;
   let running: Promise<unknown> = Promise.resolve();
 
   const filesInUse = (): string[] => [
@@ -73,7 +79,7 @@ export function createReload(options: ReloadOptions) {
       log.error({ cause, errors }, `The config was refused, and the former settings stay in use: ${errors.join(' ')}`);
       await report(last);
     }
-    return { ...last, changed: [], after: [] };
+    return { ...last, changed: [], after: [], effects: null, publicPassports: 0 };
   }
 
   async function readAll(): Promise<{ next: RuntimeConfig; mappers: ReadonlyMap<string, Mapper> } | string[]> {
@@ -87,7 +93,36 @@ export function createReload(options: ReloadOptions) {
     }
   }
 
-  async function reloadNow(cause: ReloadCause): Promise<Reloaded> {
+  /** Keeps the former settings until a person has approved what the config would change. */
+  async function hold(weighed: ConfigEffects, mark: string, cause: ReloadCause): Promise<Reloaded> {
+    const message = `The changed config would make ${heldText(weighed)} from the stored rows, so it waits for a person. ${HELD_CURE}`;
+    const isNews = heldMark !== mark || cause !== 'file';
+    heldMark = mark;
+    isInvalid = true;
+    last = { at: clock.now(), ok: false, held: true, errors: [message] };
+    if (isNews) {
+      log.warn({ cause, effects: weighed.effects }, `The former settings stay in use. ${message}`);
+      await report(last);
+    }
+    const { effects, publicPassports } = weighed;
+    return { ...last, changed: [], after: [], effects, publicPassports };
+  }
+
+  /** What the config would change; null if nobody asks, or if the rows cannot be affected. */
+  async function weighed(next: RuntimeConfig, changed: readonly string[], cause: ReloadCause) {
+    const isBounded = next.sources.some(({ approve }) => approve !== null);
+    const isAboutRows = changed.some((setting) => setting === 'passports' || setting.startsWith('sources.'));
+    if (!isAboutRows || (cause !== 'person' && !isBounded)) return null;
+    try {
+      return await options.weigh(next);
+    } catch (error) {
+      if (isBounded) throw error;
+      log.warn({ error: messageOf(error) }, `It is not known what the config changes: ${messageOf(error)}`);
+      return null;
+    }
+  }
+
+  async function reloadNow(cause: ReloadCause, accept: boolean): Promise<Reloaded> {
     // The state is remembered before the read, so that a file that changes during the read counts as changed.
     await watch.note(filesInUse());
     const read = await readAll();
@@ -104,6 +139,13 @@ export function createReload(options: ReloadOptions) {
       const isSame = before?.revision === mapper.revision && !hasOtherLookups(before, mapper);
       if (!isSame && before !== null && !changed.includes(`sources.${id}`)) changed.push(`sources.${id}`);
     }
+    const effect = await weighed(next, changed, cause);
+    if (effect !== null && effect.excesses.length > 0) {
+      const mark = markOf(next, mappers, effect);
+      // A person approves what was shown, and no other config.
+      if (!accept || heldMark !== mark) return await hold(effect, mark, cause);
+    }
+    heldMark = null;
     const wasRefused = last !== null && !last.ok;
     const { secrets, after } = await options.replace(next, mappers);
     for (const listener of listeners) listener();
@@ -116,12 +158,13 @@ export function createReload(options: ReloadOptions) {
       log.info({ cause, changed, after }, messageFor(changed, after));
       await report(status);
     }
-    return { ...status, changed, after };
+    const { effects = null, publicPassports = 0 } = effect ?? {};
+    return { ...status, changed, after, effects, publicPassports };
   }
 
-  function reload(cause: ReloadCause): Promise<Reloaded> {
+  function reload(cause: ReloadCause, accept = false): Promise<Reloaded> {
     // Reloads run one after the other. Each reload reads the files in their state at its beginning.
-    const next = running.then(() => reloadNow(cause));
+    const next = running.then(() => reloadNow(cause, accept));
     running = next.catch(() => undefined);
     return next;
   }
@@ -145,7 +188,9 @@ export function createReload(options: ReloadOptions) {
       await look();
       if (last === null || last.ok || !isInvalid) return;
       throw fault('config.invalid', `The config was refused: ${last.errors.join(' ')}`, {
-        suggestion: 'Correct the config, and try again. Until then the former settings stay in use.',
+        suggestion: last.held
+          ? HELD_CURE
+          : 'Correct the config, and try again. Until then the former settings stay in use.',
       });
     },
     last: () => last,
@@ -185,9 +230,18 @@ export function createReload(options: ReloadOptions) {
   async function retryRefused(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await clock.sleep(AGAIN_MS, signal);
-      if (!signal.aborted && last !== null && !last.ok) await reloadQuietly();
+      if (!signal.aborted && last !== null && !last.ok && !last.held) await reloadQuietly();
     }
   }
+}
+
+const HELD_CURE =
+  'Approve it with `dpp-sync reload --accept`, or correct it. `dpp-sync plan --stored` shows each item that it would change.';
+
+/** A digest of a config and of what it would change. */
+function markOf(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>, { effects }: ConfigEffects): string {
+  const revisions = Array.from(mappers, ([id, { revision }]) => [id, revision]);
+  return sha256Hex(JSON.stringify([next.digest, revisions, effects]));
 }
 
 function messageFor(changed: readonly string[], after: readonly string[]): string {

@@ -128,7 +128,7 @@ export const ALERTS = {
     setting: 'configRefused',
     about: null,
     subjects: ['The config was refused', 'The config is in use'],
-    title: 'A changed config file has errors and is not used.',
+    title: 'A changed config has errors or waits for a decision, and is not used.',
     cure: 'See all errors.',
     command: 'dpp-sync check',
   },

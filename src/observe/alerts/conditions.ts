@@ -224,7 +224,7 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     const errors = configErrors.slice(0, 5).join(' ');
     add(
       'config_refused',
-      `The config file has errors, so the daemon keeps using the former config. ${errors} ${cureOf('config_refused')}`,
+      `The daemon does not use the changed config, and keeps using the former one. ${errors} ${cureOf('config_refused')}`,
     );
   }
   return found;

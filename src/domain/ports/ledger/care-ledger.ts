@@ -63,6 +63,8 @@ export interface ReloadStatus {
   at: number;
   /** False if the new config was refused: the former settings stay in use. */
   ok: boolean;
+  /** True if the new config is valid and would change more than is allowed, so that it waits for a person. */
+  held?: boolean;
   /** Why the new config was refused. Each error is a full sentence with its place in the config. */
   errors: string[];
 }

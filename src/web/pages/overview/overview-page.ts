@@ -144,7 +144,7 @@ function troubles({
   return html`${lost === null ? null : html`<p class="bad">${lost} dpp-sync sends nothing more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${
     configRefusedAt === null
       ? null
-      : html`<p class="bad">The config was changed and is not valid. The daemon refused the change at ${timeOf(configRefusedAt)} and uses the former config. <a href="/settings">Settings</a> shows the errors.</p>`
+      : html`<p class="bad">The config was changed, and the change is not in use. The daemon did not take it at ${timeOf(configRefusedAt)} and uses the former config. <a href="/settings">Settings</a> shows why.</p>`
   }${
     trouble === null
       ? null

@@ -165,7 +165,7 @@ function downNow(
     ),
     ...down(trouble, null),
     ...refusedOperations.flatMap((sentence) => down(sentence, null, false)),
-    ...down(configRefusedAt === null ? null : 'The changed config is not valid', configRefusedAt, false),
+    ...down(configRefusedAt === null ? null : 'The changed config is not in use', configRefusedAt, false),
   ];
 }
 

@@ -78,9 +78,10 @@ export function settingsRoutes(context: PageContext): Route[] {
     return { type: 'page', title: 'Settings', at: PATH, body: settingsPage(view, request) };
   }
 
-  async function reload(): Promise<WebAnswer> {
-    const { ok, errors, changed, after } = await care.reload('person');
-    return { type: 'redirect', to: PATH, notice: ok ? reloaded(changed, after) : refused(errors) };
+  async function reload({ form: fields }: WebRequest): Promise<WebAnswer> {
+    const { ok, held, errors, changed, after } = await care.reload('person', fields.get('accept') === 'yes');
+    const notice = ok ? reloaded(changed, after) : held === true ? waits(errors) : refused(errors);
+    return { type: 'redirect', to: PATH, notice };
   }
 
   async function mute(request: WebRequest): Promise<WebAnswer> {
@@ -143,6 +144,10 @@ function reloaded(changed: readonly string[], after: readonly string[]): Notice 
   return { text: `The config was read again. Changed: ${changed.join(', ')}.${later}`, tone: 'good' };
 }
 
+function waits(errors: readonly string[]): Notice {
+  return { text: `The former settings stay in use. ${errors.join(' ')}`, tone: 'warn' };
+}
+
 function refused(errors: readonly string[]): Notice {
   return { text: `The config was refused, and the former settings stay in use. ${errors.join(' ')}`, tone: 'bad' };
 }
@@ -195,10 +200,20 @@ function reloadCard({ reload, configFile }: SettingsView, request: WebRequest): 
       ? html`<p>The daemon uses the config with which it was started.</p>`
       : reload.ok
         ? html`<p class="good">Read again ${timeOf(reload.at)}.</p>`
-        : html`<p class="bad">Refused ${timeOf(reload.at)}. The former settings stay in use.</p><ul>${errors}</ul>`;
+        : reload.held === true
+          ? html`<p class="warn">Waits for a decision since ${timeOf(reload.at)}. The former settings stay in use.</p><ul>${reload.errors.map((text) => html`<li>${withCode(text)}</li>`)}</ul>`
+          : html`<p class="bad">Refused ${timeOf(reload.at)}. The former settings stay in use.</p><ul>${errors}</ul>`;
   return card('Config', [
     html`<p class="mono">${configFile}</p>`,
     standing,
+    reload?.held === true
+      ? confirmForm(request, {
+          action: '/settings/reload',
+          button: 'Approve the change and use it',
+          fields: { accept: 'yes' },
+          tone: 'grave',
+        })
+      : null,
     confirmForm(request, { action: '/settings/reload', button: 'Read the config again' }),
   ]);
 }

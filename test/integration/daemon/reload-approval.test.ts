@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { findPackage } from '../../../src/lib/package.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { runSource, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const ROWS = 'SKU,NAME\nA-1,Kettle\nA-2,Toaster\nA-3,Mixer\n';
+
+let world: World;
+let served: ServedWorld;
+
+beforeEach(async () => {
+  world = await createWorld({
+    config: {
+      web: { port: 0, token: WEB_TOKEN },
+      sources: [
+        {
+          id: 'erp',
+          connector: 'csv',
+          options: { path: './products.csv', key: ['SKU'], delimiter: ',' },
+          mappings: [
+            { to: 'product', key: 'row.SKU', fields: { sku: 'row.SKU', name: 'row.NAME', country_of_origin: '"DE"' } },
+          ],
+        },
+      ],
+    },
+    files: { 'products.csv': ROWS },
+  });
+  served = await startDaemon(world, { version: findPackage().version });
+  await runSource(served.daemon, 'erp');
+  await expect.poll(names).toEqual(['Kettle', 'Mixer', 'Toaster']);
+});
+afterEach(() => served.remove());
+
+const names = () =>
+  Object.values(world.contents().products)
+    .map((product) => (product as { name: string }).name)
+    .sort();
+
+interface Settings {
+  sources: { approve?: object; mappings: { fields: Record<string, string> }[] }[];
+}
+
+/** Changes the mapping of the names, and what a change may do without a person. */
+function change(name: string, approve: object | undefined): void {
+  const config = parse(readFileSync(world.configFile, 'utf8')) as Settings;
+  const [erp] = config.sources;
+  if (erp?.mappings[0] === undefined) throw new Error('The config has no mapping.');
+  erp.mappings[0].fields['name'] = name;
+  erp.approve = approve ?? {};
+  if (approve === undefined) delete erp.approve;
+  world.write('dpp-sync.yaml', stringify(config));
+}
+
+const reload = (...flags: string[]) => runHere(['reload', ...flags, '-c', world.configFile]);
+
+describe('a reload that changes stored rows', () => {
+  it('says first what it changes', async () => {
+    change('row.SKU == "A-1" ? "Electric kettle" : row.NAME', undefined);
+    const { ok, effects } = await served.daemon.reload('person');
+    expect([ok, effects]).toEqual([true, { erp: { creates: 0, changes: 1, publish: 0, unpublish: 0 } }]);
+    await expect.poll(names).toEqual(['Electric kettle', 'Mixer', 'Toaster']);
+  });
+
+  it('beyond the bounds the former settings stay in use until a person approves that change', async () => {
+    change('"New " + row.NAME', { changes: 1 });
+    const held = await reload();
+    expect(held.exitCode).toBe(4);
+    expect(held.stdout).toContain('From the stored rows it would make:\n  erp: 3 changed items\n');
+    expect(held.stdout).toContain('3 changed items (erp allows 1) from the stored rows, so it waits for a person.');
+    expect((await runHere(['status', '-c', world.configFile])).stdout).toContain(
+      'The changed config waits for a decision since',
+    );
+    // Rows are still mapped as before.
+    world.write('products.csv', `${ROWS}A-4,Blender\n`);
+    await runSource(served.daemon, 'erp');
+    await expect.poll(names).toEqual(['Blender', 'Kettle', 'Mixer', 'Toaster']);
+
+    // Another change than the one that was shown is shown first.
+    change('"Newer " + row.NAME', { changes: 1 });
+    expect((await reload('--accept')).exitCode).toBe(4);
+    expect(names()).toEqual(['Blender', 'Kettle', 'Mixer', 'Toaster']);
+    expect((await reload('--accept')).exitCode).toBe(0);
+    await expect.poll(names).toEqual(['Newer Blender', 'Newer Kettle', 'Newer Mixer', 'Newer Toaster']);
+  });
+
+  it('within the bounds it is used at once', async () => {
+    change('row.SKU == "A-1" ? "Electric kettle" : row.NAME', { changes: 1 });
+    expect(await served.daemon.reload('person')).toMatchObject({ ok: true, changed: ['sources.erp'] });
+    await expect.poll(names).toEqual(['Electric kettle', 'Mixer', 'Toaster']);
+  });
+});
