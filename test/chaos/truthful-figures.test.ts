@@ -7,6 +7,7 @@ import { text } from '../support/ledger/items.ts';
 import { seededRandom } from '../support/runner/chaos.ts';
 import { WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { wholeExports } from './support/truth/exports.ts';
+import type { Moment } from './support/truth/moment.ts';
 import { createNight, type Night, SOURCES } from './support/truth/night.ts';
 import { readAll } from './support/truth/readings.ts';
 
@@ -24,14 +25,26 @@ async function login(): Promise<void> {
   visitor = await visitWeb(night.served.url, { password: WEB_TOKEN });
 }
 
-const countedNow = () => ({ books: night.books(), answered: night.answered(), activity: night.activity() });
+const countedNow = () => ({
+  books: night.books(),
+  answered: night.answered(),
+  activity: night.activity(),
+  ended: night.ended(),
+  speed: night.speed(),
+});
+
+/** How often the figures were compared that are only shown at some moments. */
+const seen: Moment['seen'] = new Map();
+/** The run that was started on a page, and how many deliveries had ended before. */
+let task: { path: string; source: string; endedBefore: number } | null = null;
 
 /** Compares everything that is shown now with the books. */
 async function look(of: string): Promise<void> {
   for (let taken = 1; ; taken += 1) {
     await night.rest();
     const counted = countedNow();
-    const { books, answered, activity } = counted;
+    const { books, answered, activity, ended, speed } = counted;
+    const isTaskOpen = task !== null && (await taskState(task.path)) === 'running';
     const claims = await readAll({
       books,
       visitor,
@@ -39,6 +52,9 @@ async function look(of: string): Promise<void> {
       sources: SOURCES,
       running: night.served.daemon.runtime.pulling(),
       answered,
+      speed,
+      task: task === null || !isTaskOpen ? null : { ...task, ended: ended - task.endedBefore },
+      seen,
       // Each run counts what it has stored.
       activity: { ...activity, rows: books.runs.reduce((sum, { read }) => sum + read, 0) },
     });
@@ -66,6 +82,18 @@ async function lookOn(moments: number, events: number): Promise<void> {
 const run = async (...sources: string[]) => {
   for (const source of sources) await night.served.daemon.startRun(source, 'schedule');
 };
+
+/** Starts a run on its page, as a person does. */
+async function startOnPage(source: string): Promise<void> {
+  const endedBefore = night.ended();
+  const { status, headers } = await visitor.post('/runs/start', { source });
+  expect(status).toBe(303);
+  task = { path: headers.location ?? '', source, endedBefore };
+}
+
+async function taskState(path: string): Promise<string> {
+  return /<span class="badge \w+">([^<]*)</.exec((await visitor.get(path)).body)?.[1] ?? '';
+}
 
 async function ask(path: string, body: object): Promise<void> {
   const headers = { authorization: `Bearer ${WEB_TOKEN}`, 'content-type': 'application/json' };
@@ -134,7 +162,7 @@ describe('every figure is what the ledger and the platform have', () => {
 
   it('while corrected rows are read and sent', async () => {
     for (const row of night.exports.products) row['COUNTRY'] = 'DE';
-    await run('erp');
+    await startOnPage('erp');
     await lookOn(20, 400);
   });
 
@@ -149,5 +177,8 @@ describe('every figure is what the ledger and the platform have', () => {
     ]);
     expect(publications.filter(({ status }) => status === 'published')).toHaveLength(PUBLISHED);
     expect(facts['passports published']).toBe(PUBLISHED);
+    for (const figure of ['latency', 'usual latency', 'time left', 'task'] as const) {
+      expect([figure, (seen.get(figure) ?? 0) > 0]).toEqual([figure, true]);
+    }
   });
 });

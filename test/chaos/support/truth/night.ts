@@ -11,12 +11,15 @@ import { type ServedWorld, startDaemon, WEB_TOKEN } from '../../../support/world
 import { createWorld, type World } from '../../../support/worlds/world.ts';
 import { openBooks } from './books.ts';
 import { CONNECTOR, serveExports, wholeExports } from './exports.ts';
+import { createSpeedBook } from './speed.ts';
 
 const STEP_MS = 50;
 const STEP_MS_MAX = 2000;
 /** Counts are kept for at most this long. */
 const KEPT_MS = 31_000;
 const REST_STEPS = 10;
+/** The states in which a task counts a delivery as ended. */
+const ENDED = new Set(['delivered', 'blocked', 'rejected', 'parked']);
 const HOLD: FaultRule = { operation: '*', kind: 'latency', ms: 3_600_000 };
 
 /** The sources, in the order of the config. */
@@ -82,13 +85,17 @@ export async function createNight() {
   let isHeld = false;
   let events = 0;
   const done = { requests: 0, refused: 0, delivered: 0, failed: 0 };
+  const speed = createSpeedBook(clock);
   let answered = 0;
+  /** How many deliveries have ended since the ledger is new. */
+  let ended = 0;
   let stopAt = Number.POSITIVE_INFINITY;
 
   function watch(): void {
     answered = 0;
     served.daemon.runtime.bus.subscribe((event) => {
       events += 1;
+      speed.observe(event);
       if (event.type === 'request') {
         answered += 1;
         done.requests += 1;
@@ -96,6 +103,7 @@ export async function createNight() {
       }
       if (event.type === 'settled') {
         if (event.state === 'delivered') done.delivered += 1;
+        if (ENDED.has(event.state)) ended += 1;
         if (['blocked', 'rejected', 'parked'].includes(event.state) && !event.failedAgain) done.failed += 1;
       }
       if (events >= stopAt) hold();
@@ -140,6 +148,8 @@ export async function createNight() {
     activity: () => ({ ...done }),
     /** How many requests of this daemon have ended. */
     answered: () => answered,
+    ended: () => ended,
+    speed: speed.read,
     /**
      * Waits until what had begun has come to its end. Then so much time passes that no page shows an answer that was kept from
      * before.
@@ -180,6 +190,7 @@ export async function createNight() {
       goOn();
       stopAt = Number.POSITIVE_INFINITY;
       await through(served.daemon.stop());
+      speed.begin();
       served = await startDaemon(world, options);
       watch();
     },

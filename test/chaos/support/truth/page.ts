@@ -107,12 +107,17 @@ export class PageFigures {
     return count;
   }
 
-  /** Takes each match of a pattern, and returns the figure of the first one. */
-  figures(pattern: RegExp): number[] {
+  /** Takes each match of a pattern, and returns the groups of each. */
+  texts(pattern: RegExp): string[][] {
     this.sentence(/$^/);
-    const found = Array.from(this.#rest.matchAll(new RegExp(pattern, 'g')), ([, figure = '0']) => number(figure));
+    const found = Array.from(this.#rest.matchAll(new RegExp(pattern, 'g')), ([, ...groups]) => groups);
     this.sentence(pattern);
     return found;
+  }
+
+  /** Takes each match of a pattern, and returns its figures. */
+  figures(pattern: RegExp): number[] {
+    return this.texts(pattern).map(([figure = '0']) => number(figure));
   }
 
   /** Everything that has a digit and was not taken is a claim that no book confirms. */

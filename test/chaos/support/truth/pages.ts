@@ -1,10 +1,12 @@
 // The figures of the pages, each beside what it is by the books.
 
+import { setTimeout as passes } from 'node:timers/promises';
 import { ITEM_KINDS } from '../../../../src/domain/item.ts';
 import { PASSPORT_STATES } from '../../../../src/domain/passport.ts';
 import { STATES_IN_ORDER, stateWord } from '../../../../src/domain/words/states.ts';
+import { durationOf } from '../../../../src/web/shown-values.ts';
 import type { RunBook } from './books.ts';
-import { ACCOUNT, type Fact, factsOf, lastRun, type Moment, sum } from './moment.ts';
+import { ACCOUNT, type Fact, factsOf, lastRun, type Moment, secondsLeftOf, see, sum } from './moment.ts';
 import { type Claim, PageFigures, type Row } from './page.ts';
 
 const KIND_NAMES: Record<string, (typeof ITEM_KINDS)[number]> = {
@@ -116,7 +118,10 @@ function overview(moment: Moment, causes: Causes) {
     );
     page.sentence(/([\d,]+) of passports? public/, fact('passports published'));
     page.sentence(/ of ([\d,]+) passports? public/, productsOf(fact) + fact('unmade'));
-    page.sentence(new RegExp(`, about ${DURATION}`));
+    for (const [shown = ''] of page.texts(new RegExp(`, about (${DURATION})`))) {
+      see(moment, 'time left');
+      page.claim('time left', shown, durationOf(secondsLeftOf(moment) * 1000));
+    }
     page.sentence(/Left to send ([\d,]+)/, fact('left due'));
     page.sentence(/([\d,]+) writes? left\b/, fact('left due') + fact('left sending') + fact('left following'));
     const soon = fact('left due') + fact('left sending') + fact('left following');
@@ -131,10 +136,38 @@ function overview(moment: Moment, causes: Causes) {
     // The figure itself has a link.
     page.sentence(/Refused with 429, last 24 hours|the last 24 hours/);
     page.sentence(/Version 1\.2\.3, to http:\/\/[\d.:]+, running for \d+ \w+(?: \d+ min)?\./);
-    page.sentence(/The platform answers in [\d.]+ m?s(?:, usually [\d.]+ m?s)?\./);
+    latencyClaims(page, moment);
     page.sentence(/Requests now ([\d,.]+) per second/, 0);
     page.sentence(/The API allows [\d,.]+ per second/);
   };
+}
+
+const LATENCY =
+  /The platform answers in ([\d.]+ m?s)(?:, usually ([\d.]+ m?s))?\.(?: The platform is slow, not dpp-sync\.)? \((\w+\.\w+):/;
+/** Latencies are counted in classes of a tenth, and shown with two digits. */
+const LATENCY_ERROR = { share: 0.11, ms: 1 };
+/** So many answers are needed to say how long they take. */
+const ANSWERS_MIN = 20;
+
+/** The median of the last minutes, and what is usual, for the operation with the most answers. */
+function latencyClaims(page: PageFigures, moment: Moment): void {
+  const { latencies } = moment.speed;
+  const most = Math.max(0, ...Object.values(latencies).map(({ answers }) => answers));
+  for (const [now = '', usual, operation = ''] of page.texts(LATENCY)) {
+    const is = latencies[operation] ?? { answers: 0, now: 0, usual: 0 };
+    see(moment, 'latency');
+    page.claim('answers of the operation', is.answers, Math.max(most, ANSWERS_MIN));
+    page.claim(`latency of ${operation}`, nearly(now, is.now), is.now);
+    if (usual === undefined) continue;
+    see(moment, 'usual latency');
+    page.claim(`usual latency of ${operation}`, nearly(usual, is.usual), is.usual);
+  }
+}
+
+/** A time of a page in milliseconds; `is` itself if it is near enough. */
+function nearly(text: string, is: number): number {
+  const shown = Number.parseFloat(text) * (text.endsWith(' ms') ? 1 : 1000);
+  return Math.abs(shown - is) <= is * LATENCY_ERROR.share + LATENCY_ERROR.ms ? is : shown;
 }
 
 /** Every page with figures. */
@@ -176,6 +209,7 @@ export async function readPages(moment: Moment, causes: Causes): Promise<Claim[]
     ...(await oneRun(moment, causes)),
     ...(await decisions(moment, causes)),
     ...(await tasks(moment, causes)),
+    ...(await oneTask(moment, causes)),
     ...(await page('/history', (figures, rows, fact) => {
       for (const row of rows) historyRow(figures, row, { moment, fact });
       hourRows(figures, rows, moment);
@@ -188,7 +222,7 @@ export async function readPages(moment: Moment, causes: Causes): Promise<Claim[]
         Math.max(0, ...moment.sources.map((source) => changedBy(moment, source))),
       );
       figures.sentence(/\b89 days without a count/);
-      figures.sentence(/The platform answers in [\d.]+ m?s(?:, usually [\d.]+ m?s)?\./);
+      latencyClaims(figures, moment);
       figures.sentence(/last 24 hours|\(429\)/);
       figures.sentence(/Deliveries in each hour, at most [\d,]+/);
       const { rows: read, requests, refused, delivered, failed } = moment.activity;
@@ -287,6 +321,34 @@ function tasks(moment: Moment, causes: Causes): Promise<Claim[]> {
     page.claim('tasks', rows.length, fact('tasks'));
     for (const row of rows) row.clear();
   });
+}
+
+/** A progress is at most so old, by the clock of the machine. */
+const PROGRESS_WITHIN_MS = 5000;
+
+/** The page of a task that is under way. Its progress comes at intervals, so the page is read until it is right. */
+async function oneTask(moment: Moment, causes: Causes): Promise<Claim[]> {
+  const { task } = moment;
+  if (task === null) return [];
+  const { path, source, ended } = task;
+  const until = performance.now() + PROGRESS_WITHIN_MS;
+  for (;;) {
+    const claims = await pageClaims(moment, causes, path, (page, _rows, fact) => {
+      const soon = fact('left due') + fact('left sending') + fact('left following');
+      page.sentence(/Sent so far ([\d,]+) of ([\d,]+)/, ended, ended + soon);
+      page.sentence(/Left to send ([\d,]+)/, soon);
+      page.sentence(/Deliveries that wait for other items ([\d,]+)/, fact('left waiting'));
+      page.sentence(/Passports that wait for a complete product ([\d,]+)/, fact('passports incomplete'));
+      page.sentence(/Sent, no answer yet ([\d,]+)/, fact('left in_doubt'));
+      page.sentence(new RegExp(`${source}/\\w+: ([\\d,]+) records read`), lastRun(moment, source)?.read ?? 0);
+      page.sentence(new RegExp(`Duration ${DURATION}`));
+    });
+    if (claims.every(({ shown, is }) => shown === is) || performance.now() > until) {
+      see(moment, 'task');
+      return claims;
+    }
+    await passes(100);
+  }
 }
 
 const grouped = (count: number): string => count.toLocaleString('en-US');

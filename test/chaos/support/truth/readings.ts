@@ -5,7 +5,7 @@ import { PASSPORT_STATES } from '../../../../src/domain/passport.ts';
 import { STATES_IN_ORDER } from '../../../../src/domain/words/states.ts';
 import { runHere } from '../../../support/cli/cli-here.ts';
 import { itemClaims } from './item-pages.ts';
-import { ACCOUNT, factsOf, lastRun, type Moment, sum } from './moment.ts';
+import { ACCOUNT, factsOf, lastRun, type Moment, secondsLeftOf, sum } from './moment.ts';
 import type { Claim } from './page.ts';
 import { type Causes, readPages } from './pages.ts';
 
@@ -52,6 +52,8 @@ function statusClaims(moment: Moment, where: string, status: StatusDocument): Cl
   claim('quarantined', status.quarantined, fact('quarantined'));
   claim('productsInQuarantine', status.productsInQuarantine, fact('unmade'));
   for (const [name, is] of Object.entries(leftOf(moment))) claim(`left ${name}`, status.left[name] ?? -1, is);
+  const seconds = status.left['seconds'] ?? 0;
+  if (seconds > 0) claim('left seconds', seconds, secondsLeftOf(moment));
   claim(
     'guarded',
     status.guarded
