@@ -130,9 +130,8 @@ const ITEM = `SELECT p.kind, p.key, ${STATE.replaceAll('i.', 'p.')} AS state, p.
     (SELECT count(*) FROM refs f JOIN items u ON u.id = f.item_id WHERE f.kind = p.kind AND f.key = p.key AND u.kind <> 'passport') AS users,
     CASE p.kind WHEN 'product' THEN ${PASSPORT} END AS passport
   FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key
-  WHERE p.kind = ? AND p.revision > 0
-    AND p.id >= (SELECT (SELECT total(revision) FROM items) * 7919 % (SELECT max(id) FROM items WHERE kind = p.kind))
-  ORDER BY p.id LIMIT 1`;
+  WHERE p.id = (SELECT min(id) FROM items WHERE kind = @kind AND revision > 0
+    AND id >= (SELECT total(revision) FROM items) * 7919 % (SELECT max(id) FROM items WHERE kind = @kind))`;
 const ITEM_KINDS = ['product', 'material', 'bom_item', 'passport'];
 
 const GLANCES = [
@@ -147,7 +146,7 @@ export function openBooks(file: string) {
   const db = new Database(file, { readonly: true });
   const named = NAMED.map((sql) => db.prepare<[], [string, number]>(sql).raw());
   const glances = GLANCES.map((sql) => db.prepare(sql).raw());
-  const item = db.prepare<[string], ItemBook>(ITEM);
+  const item = db.prepare<[{ kind: string }], ItemBook>(ITEM);
   const [runs, guarded] = [db.prepare<[], RunBook>(RUNS), db.prepare<[], string>(GUARDED).pluck()];
   return {
     /** Other numbers after everything that counts for the pages. Takes far less time than all facts. */
@@ -156,7 +155,7 @@ export function openBooks(file: string) {
     read: (): Books =>
       db.transaction(() => ({
         facts: Object.fromEntries(named.flatMap((statement) => statement.all())),
-        items: ITEM_KINDS.flatMap((kind) => item.get(kind) ?? []),
+        items: ITEM_KINDS.flatMap((kind) => item.get({ kind }) ?? []),
         runs: runs.all(),
         guarded: guarded.all(),
       }))(),
