@@ -104,6 +104,8 @@ export default defineConfig({
     // A thread of its own, which is started by the name of its file.
     'reader-thread': 'src/ledger/reader/reader-thread.ts',
     'backup-thread': 'src/ledger/backup/backup-thread.ts',
+    // And a process of its own.
+    'copy-process': 'src/ledger/backup/copy-process.ts',
   },
   platform: 'node',
   // Needed for a group without the modules that its modules import.

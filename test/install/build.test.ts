@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,6 +97,18 @@ describe('the build', () => {
     expect(await reader.reads.run(1)).toBeNull();
     await reader.close();
     await ledger.close();
+  });
+
+  it('the build copies a ledger in a process of its own, whose file loads no package', () => {
+    expect(code.filter((text) => text.includes('`copy-process.${suffix}`'))).toHaveLength(1);
+    expect(read('dist/copy-process.js')).not.toContain('better-sqlite3');
+    const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
+    writeFileSync(from, 'pages');
+    const { stdout } = spawnSync(process.execPath, [join(dist, 'copy-process.js'), from, to], { encoding: 'utf8' });
+    expect(stdout).toBe('{"copied":true}');
+    expect(readFileSync(to, 'utf8')).toBe('pages');
+    const lacking = spawnSync(process.execPath, [join(dist, 'copy-process.js'), join(folder, 'none.db'), to]);
+    expect(JSON.parse(lacking.stdout.toString())).toMatchObject({ copied: false, error: { code: 'ENOENT' } });
   });
 
   it('the build names its functions and files where it shows a stack', () => {

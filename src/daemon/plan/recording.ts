@@ -35,6 +35,14 @@ export interface Recording {
   close(): Promise<void>;
 }
 
+/** Adds rows to a digest, which does not depend on how they are divided into pages. */
+function addRows(content: Hash, rows: Page['rows']): void {
+  if (rows.length === 0) return;
+  const texts = JSON.stringify(rows.map(({ fields, issues }) => (issues === undefined ? fields : [fields, issues])));
+  // The list without its brackets.
+  content.update(`${texts.slice(1, -1)},`);
+}
+
 /** @param folder where the rows are kept; null to keep only their digests */
 export async function createRecording(folder: string | null): Promise<Recording> {
   const file: FileHandle | null = folder === null ? null : await open(join(folder, 'rows'), 'wx+', 0o600);
@@ -58,8 +66,7 @@ export async function createRecording(folder: string | null): Promise<Recording>
     of.reads.push(read);
     of.content.update(`${read.mode} ${read.cursor}\n`);
     for await (const page of of.stream.pull(from, signal)) {
-      for (const { fields, issues } of page.rows)
-        of.content.update(JSON.stringify(issues === undefined ? fields : [fields, issues]));
+      addRows(of.content, page.rows);
       await keep(read, page);
       yield page;
     }

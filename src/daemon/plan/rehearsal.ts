@@ -89,12 +89,15 @@ export async function openRehearsal(
   recording: Recording,
 ): Promise<Rehearsal> {
   const clock = createRehearsalClock(wallClock);
-  const mappers = given ?? (await freshMappers(config));
-  const { target } = openClient(config, { secrets, clock, log, version, pacing: NO_TURN });
-  const closing = [() => target.close()];
+  // The copy is made while the mappings are read.
+  const copying = copyLedger(config.ledger, config.target.baseUrl);
+  const copied = copying.catch(() => null);
+  const closing = [async () => (await copied)?.remove()];
   try {
-    const copy = await copyLedger(config.ledger, config.target.baseUrl);
-    closing.unshift(() => copy.remove());
+    const mappers = given ?? (await freshMappers(config));
+    const { target } = openClient(config, { secrets, clock, log, version, pacing: NO_TURN });
+    closing.unshift(() => target.close());
+    const copy = await copying;
     const opened = await openLedger({
       config: { ...config, ledger: copy.file },
       target,

@@ -20,7 +20,7 @@ import { promisify } from 'node:util';
 import { fault } from '../../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeFolderSync } from '../../lib/files.ts';
-import { leaveSyncToCaller, type Sqlite } from '../store/database.ts';
+import { leaveSyncToCaller, neverSync, type Sqlite } from '../store/database.ts';
 import { limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
 
 /** The real path of a ledger's file, without symbolic links. The files beside the ledger are found by this path. */
@@ -338,9 +338,9 @@ export interface LogSync {
 
 const toDisk = promisify(fdatasync);
 
-/** The log of a ledger that nobody needs after this process, so that its commits need not be on the disk. */
+/** The log of a ledger that nobody needs after this process, so that nothing of it need be on the disk. */
 export function createNoLogSync(db: Sqlite): LogSync {
-  leaveSyncToCaller(db);
+  neverSync(db);
   return { sync: () => Promise.resolve(), close: () => undefined };
 }
 

@@ -52,6 +52,11 @@ export function leaveSyncToCaller(db: Sqlite): void {
   db.pragma('synchronous = NORMAL');
 }
 
+/** Syncs nothing, so that a power cut may damage the file. For a file that nobody needs after this process. */
+export function neverSync(db: Sqlite): void {
+  db.pragma('synchronous = OFF');
+}
+
 /** Has a database without a log beside it, so that it is one file. */
 function makeOneFile(db: Sqlite): void {
   db.pragma('journal_mode = DELETE');
@@ -134,13 +139,17 @@ export function copyInto(db: Sqlite, file: string): void {
 }
 
 /**
- * Copies the pages of a database as they are at one moment into a new file. Faster than `copyInto`, but the copy has the free
- * pages too, and this thread does nothing else meanwhile.
+ * Reads the database from before the work until after it, so that no other process replaces its files, and few begin its log anew.
  */
-export async function copyPages(db: Sqlite, file: string): Promise<void> {
-  closeSync(openSync(file, 'wx', 0o600));
-  // All pages in one step: between two steps, a commit of another process would make SQLite begin again.
-  await db.backup(file, { progress: () => Number.MAX_SAFE_INTEGER });
+export async function whileReading<Result>(db: Sqlite, work: () => Promise<Result>): Promise<Result> {
+  db.exec('BEGIN');
+  try {
+    // SQLite takes its locks with the first read.
+    versionOf(db);
+    return await work();
+  } finally {
+    db.exec('COMMIT');
+  }
 }
 
 /** The first damage of the pages; null if they are sound. */
@@ -206,10 +215,13 @@ export function markAsBackup(file: string, now: number): void {
   }
 }
 
-/** Takes the mark of a backup from a file. */
-export function unmarkBackup(file: string): void {
+/** Makes a copy a database that can be written without syncs, and takes the mark of a backup from it. */
+export function makeUnsynced(file: string): void {
   const db = openFile(file);
   try {
+    neverSync(db);
+    // The mode stays in the file. Whoever sets it with syncs would sync the whole file.
+    db.pragma('journal_mode = WAL');
     inTransaction({ db }, (tx) => removeMeta(tx, 'backup_at'));
   } finally {
     db.close();
