@@ -19,7 +19,7 @@ import type { SecretStore } from '../lib/logging/secrets.ts';
 import { type ActivityCounter, createActivity } from '../observe/activity.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import type { Traces } from '../observe/traces/create-traces.ts';
-import type { Reloaded } from '../operations/runtime.ts';
+import type { OperationRuntime, Reloaded } from '../operations/runtime.ts';
 import { createMapping, type Mapping } from '../pipeline/map-queue.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
@@ -28,6 +28,7 @@ import type { Backups } from './backups/backups.ts';
 import { openClient, openGate } from './open-client.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 import { apiTroubles, queuePrefix, readsWithTroubles } from './open-reads.ts';
+import { createPlans } from './plan/create-plans.ts';
 import { createHeldRuns, type HeldRuns, isBounded } from './plan/held-runs.ts';
 import type { PlannedSync } from './plan/planned-sync.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
@@ -107,6 +108,7 @@ export interface Runtime
    * @param waitMs how long the run before it may wait, as in `pull`
    */
   preparePlanned(file: string, abort: AbortSignal, waitMs: number): Promise<PlannedSync>;
+  plan: OperationRuntime['plan'];
   /** Waits for the work in progress, and closes everything. */
   close(): Promise<void>;
 }
@@ -300,6 +302,7 @@ function connect(
       const holdRuns = (sources: readonly string[]) => pulls.holdRuns(sources, { abort, waitMs });
       return preparePlanned(file, { config, tools, holdRuns }, abort);
     },
+    plan: createPlans({ config, secrets, clock, log, version: options.version, api }),
     close,
   };
 }

@@ -6,6 +6,7 @@ import { showHistory } from './history.ts';
 import { listItems, listQuarantine, showItem, showItemByQuery, why } from './items.ts';
 import type { AnyOperation } from './operation.ts';
 import { changeSelected, countPassports, listPassports } from './passports.ts';
+import { planSources } from './plan.ts';
 import { passportPdf, publicationList, reportCreate, reportList } from './platform.ts';
 import { publishComplete, publishPassports, unpublishPassports } from './publish.ts';
 import { pauseQueue, resumeQueue, retryDeliveries } from './queues.ts';
@@ -56,6 +57,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   publicationList,
   reportList,
   passportPdf,
+  planSources,
   showStatus,
   deliveryStages,
   pauseQueue,

@@ -16,7 +16,7 @@ export interface Operation<Asked, Result, Context = OperationContext> {
   name: string;
   /**
    * `look` reads and answers at once, and the audit log has no entry of it. `act` changes something and answers at once.
-   * `work` takes long, so the API and the dashboard show its progress. `file` reads a document of the platform.
+   * `work` takes long, so the API and the dashboard show its progress. `file` changes nothing, and gives a document piece by piece.
    */
   kind: 'look' | 'act' | 'work' | 'file';
   tag: Tag;

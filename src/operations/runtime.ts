@@ -126,6 +126,18 @@ export interface OperationRuntime {
   lookAtConfig(): Promise<void>;
   /** Sends the items again that the platform has in another form than the profile now has. */
   replayForm(request: Omit<FormReplay, 'after'>): Promise<FormReplayOutcome>;
+  /**
+   * Plans the next sync of these sources, or of all if none is named. One plan is made at a time.
+   *
+   * @param write gets the lines of the plan, some hundred at once
+   * @returns the last line
+   * @throws Fault `daemon.busy`, `interrupted`, or a fault of the ledger
+   */
+  plan(
+    sources: readonly string[],
+    write: (lines: readonly object[]) => Promise<void>,
+    abort: AbortSignal,
+  ): Promise<{ ok: boolean }>;
   /** Stores corrected rows of one stream, after the runs of its source have ended. */
   correct(
     rows: { source: string; stream: string; rows: readonly Correction[]; askedBy?: string },

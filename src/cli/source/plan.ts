@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { PlanSummary, PlanTools } from '../../daemon/plan/plan.ts';
+import type { PlanSummary } from '../../daemon/plan/plan.ts';
+import type { WritePlanTools } from '../../daemon/plan/write-plan.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { type FieldChange, PLANNED_ACTIONS, PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
@@ -84,28 +85,19 @@ function createStages(output: Output) {
   };
 }
 
-/** The rate of the daemon that works on the ledger, within the limit of the config. */
-async function rateOf(config: RuntimeConfig, context: CommandContext): Promise<number | null> {
-  const status = await context.lookInDaemon(config, showStatus, {});
-  const known = [status?.requestsPerSecond?.allowed, config.target.maxRate].filter((rate) => typeof rate === 'number');
-  return known.length === 0 ? null : Math.min(...known);
-}
-
 async function rehearse(
   sources: readonly string[],
   { limit, stored = false }: PlanFlags,
   { config, context, file }: { config: RuntimeConfig; context: CommandContext; file: FileHandle | null },
 ): Promise<Made> {
   const { output, secrets, clock } = context;
-  const { plan } = await import('../../daemon/plan/plan.ts');
-  const { createRecording } = await import('../../daemon/plan/recording.ts');
-  const recording = await createRecording(null);
+  const { smallestRate, writePlan } = await import('../../daemon/plan/write-plan.ts');
   const shown: PlannedItem[] = [];
   let planned = 0;
   const counts = new Map<string, number>();
   const progress = createStages(output);
 
-  async function write(...lines: readonly object[]): Promise<void> {
+  async function write(lines: readonly object[]): Promise<void> {
     await file?.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     if (output.json) for (const line of lines) await output.jsonLine(line);
   }
@@ -119,35 +111,29 @@ async function rehearse(
     }
     planned += items.length;
     progress.show('planned', planned, null, 'items');
-    await write(...items.map((item) => ({ type: 'item', ...item })));
   }
 
-  const of = { of: stored ? ('config' as const) : ('sync' as const), config, sources };
-  await write({
-    type: 'plan',
-    version: 1,
-    of: of.of,
-    madeAt: new Date(clock.now()).toISOString(),
-    target: config.target.baseUrl,
-    sources: sources.length === 0 ? config.sources.map(({ id }) => id) : [...new Set(sources)],
-  });
+  const request = { of: stored ? ('config' as const) : ('sync' as const), config, sources };
+  const tools: WritePlanTools = {
+    secrets,
+    clock,
+    log: await context.log(),
+    version: context.package.version,
+    onRead: (stream, rows, place) => progress.show(stream, rows, place, 'rows'),
+    onItems,
+    write,
+    async rate() {
+      // The daemon that works on the ledger has learnt the rate.
+      const status = await context.lookInDaemon(config, showStatus, {});
+      return smallestRate(status?.requestsPerSecond?.allowed, config.target.maxRate);
+    },
+  };
   try {
-    const tools = { secrets, clock, log: await context.log(), version: context.package.version, onItems, recording };
-    const onRead: PlanTools['onRead'] = (stream, rows, place) => progress.show(stream, rows, place, 'rows');
-    const summary = await plan(of, { ...tools, onRead }, context.interruption());
-    const rate = await rateOf(config, context);
-    const seconds = rate === null ? null : Math.ceil(summary.requests / rate);
-    await write({ type: 'summary', ok: exitCodeOf(summary, {}) === 0, ...summaryDocument(summary), seconds });
+    const { summary, rate } = await writePlan(request, tools, context.interruption());
     return { summary, shown, rate };
   } finally {
     progress.stop();
-    await recording.close();
   }
-}
-
-function summaryDocument({ standing, ...summary }: PlanSummary): object {
-  const { guarded, missing, quarantined } = standing;
-  return { ...summary, guarded, missing, quarantined };
 }
 
 function exitCodeOf(summary: PlanSummary, { exitCode = false }: Pick<PlanFlags, 'exitCode'>): number {

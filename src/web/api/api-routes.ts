@@ -1,8 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
-import { createPlatformAdmin } from '../../admin/local-admin.ts';
 import { isMember } from '../../daemon/uploads/plan-corrections.ts';
-import type { PlatformRequests } from '../../delivery/platform-requests.ts';
 import type { Listing } from '../../domain/ports/target.ts';
 import { identityOf, readableKey } from '../../domain/record.ts';
 import { CorrectRowsRequest, correctRows } from '../../operations/corrections.ts';
@@ -10,7 +8,9 @@ import { documentOf, TaskDocument } from '../../operations/documents.ts';
 import { OPERATIONS } from '../../operations/list.ts';
 import type { AnyOperation, FileOperation } from '../../operations/operation.ts';
 import { outcomeFault } from '../../operations/outcome-fault.ts';
+import { planSources } from '../../operations/plan.ts';
 import { passportPdf, publicationList, reportList } from '../../operations/platform.ts';
+import type { PlatformContext } from '../../operations/runtime.ts';
 import { keysOf, noUploadReason, targetOf } from '../pages/attention/causes.ts';
 import { checkSettings } from '../pages/settings/check-settings.ts';
 import { mayDo } from '../server/answers.ts';
@@ -37,15 +37,29 @@ function listOperation(
     params: NOTHING,
     answer: { status: 200, contentType: NDJSON },
     async handle({ abort }, { platform }) {
-      const check = (listing: Listing) => {
+      const chunks = await fileBytes(async (given) => {
+        const listing = await operation.run({}, { runtime: { platform }, ...given });
         if (listing.complete) return;
         throw outcomeFault(listing.outcome, { failure, cure: 'Check that the profile fits the API of the platform.' });
-      };
-      const chunks = await fileBytes(operation, {}, { platform, abort, check });
+      }, abort);
       return { file: { type: 'download', name: `${id}.ndjson`, contentType: NDJSON, chunks } };
     },
   };
 }
+
+/** Plans in the daemon, and sends the lines of the plan. The plan waits for a slow reader. */
+const PLAN: ApiOperation = {
+  ...describedAs(planSources, '/plan'),
+  params: NOTHING,
+  query: z.strictObject({ source: z.string().optional().describe('The id of a source; by default all sources.') }),
+  answer: { status: 200, contentType: NDJSON },
+  async handle({ query, abort }, { runtime }) {
+    const { source } = query as { source?: string };
+    const asked = { sources: source === undefined ? [] : [source] };
+    const chunks = await fileBytes((given) => planSources.run(asked, { runtime, ...given }), abort);
+    return { file: { type: 'download', name: 'plan.ndjson', contentType: NDJSON, chunks } };
+  },
+};
 
 /** The operations that read the platform itself at each request. */
 const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
@@ -69,21 +83,14 @@ const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
       if (typeof productId !== 'string' && typeof productId !== 'number') {
         throw notFound(`The product "${product}" is not at the platform yet.`);
       }
-      const chunks = await fileBytes(
-        passportPdf,
-        { productId },
-        {
-          platform,
-          abort,
-          check(result) {
-            if (result.ok) return;
-            throw outcomeFault(result.outcome, {
-              failure: `The passport of ${product} cannot be read`,
-              cure: 'Check whether the passport was prepared (`initialized`).',
-            });
-          },
-        },
-      );
+      const chunks = await fileBytes(async (given) => {
+        const result = await passportPdf.run({ productId }, { runtime: { platform }, ...given });
+        if (result.ok) return;
+        throw outcomeFault(result.outcome, {
+          failure: `The passport of ${product} cannot be read`,
+          cure: 'Check whether the passport was prepared (`initialized`).',
+        });
+      }, abort);
       return { file: { type: 'download', name: 'passport.pdf', contentType: 'application/pdf', chunks } };
     },
   },
@@ -92,15 +99,14 @@ const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
 /**
  * Runs an operation that writes a document, and passes on its bytes at once. The operation waits for a slow reader.
  *
- * @param check throws if the result shows that there is no document or only a part of it
+ * @param run throws if there is no document or only a part of it
  * @returns when the first bytes have arrived, so that a failure before them can get its own answer. After a failure
  *   later, the connection is broken off, so that the reader does not take the document as complete.
- * @throws the error of the operation or the check before the first byte
+ * @throws the error of `run` before the first byte
  */
-async function fileBytes<Request, Result>(
-  operation: FileOperation<Request, Result>,
-  request: Request,
-  { platform, abort, check }: { platform: PlatformRequests; abort: AbortSignal; check: (result: Result) => void },
+async function fileBytes(
+  run: (given: Pick<PlatformContext, 'abort' | 'bytes'>) => Promise<unknown>,
+  abort: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   const stream = new PassThrough();
   // The reader of the stream gets the error, or it is thrown below.
@@ -110,13 +116,11 @@ async function fileBytes<Request, Result>(
   });
   const stop = new AbortController();
   stream.once('close', () => stop.abort());
-  const admin = createPlatformAdmin({ platform, abort: AbortSignal.any([abort, stop.signal]) });
-  const onBytes = (chunk: Uint8Array) =>
+  const write = (chunk: Uint8Array) =>
     new Promise<void>((resolve, reject) => {
       stream.write(chunk, (error) => (error ? reject(error) : resolve()));
     });
-  const ended = admin.run(operation, request, { onBytes }).then((result) => {
-    check(result);
+  const ended = run({ abort: AbortSignal.any([abort, stop.signal]), bytes: { write } }).then(() => {
     stream.end();
   });
   ended.catch((error: unknown) => stream.destroy(error instanceof Error ? error : new Error(String(error))));
@@ -237,7 +241,7 @@ const API_PATH = '/api/v1';
 const BODY_BYTES_MAX = 1024 * 1024;
 
 /** The operations that the web server answers in its own way, by their ids. */
-const own = new Map([CORRECT_ROWS, ...PLATFORM_OPERATIONS].map((operation) => [operation.id, operation]));
+const own = new Map([CORRECT_ROWS, PLAN, ...PLATFORM_OPERATIONS].map((operation) => [operation.id, operation]));
 /** The operations that only the web server has, each before the operation that follows it in the document. */
 const between = new Map<string, readonly ApiOperation[]>([
   ['noteCause', TASK_OPERATIONS],

@@ -10,6 +10,7 @@ import { findPackage } from '../../../src/lib/package.ts';
 import { OPERATIONS } from '../../../src/operations/list.ts';
 import { type AnyOperation, answerOf } from '../../../src/operations/operation.ts';
 import { failureOf } from '../../../src/operations/outcome-fault.ts';
+import { planSources } from '../../../src/operations/plan.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
@@ -215,6 +216,22 @@ describe('an operation answers with the same document', () => {
     const parsed = operation.request.parse(asked) as object;
     expect(plain(await viaSocket(operation, parsed))).toMatchObject({ rows, next: null });
     expect(plain(await viaApi(operation, asked as JsonObject))).toMatchObject({ rows, next: null });
+  });
+
+  it('the lines of a plan are the same by command, socket and admin API', async () => {
+    const linesOf = (text: string) =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => ({ ...(JSON.parse(line) as JsonObject), madeAt: null }));
+    const ofCommand = linesOf((await runHere(['plan', '--json', '-c', served.world.configFile])).stdout);
+    expect(ofCommand.length).toBeGreaterThan(2);
+    const chunks: Uint8Array[] = [];
+    const onBytes = async (chunk: Uint8Array) => void chunks.push(chunk);
+    const end = await socket.run(planSources, { sources: [] }, { onBytes });
+    expect(linesOf(Buffer.concat(chunks).toString())).toEqual(ofCommand);
+    expect({ ...end, madeAt: null }).toEqual(ofCommand.at(-1));
+    expect(linesOf(await (await ask('/api/v1/plan')).text())).toEqual(ofCommand);
   });
 
   it.each(Object.keys(OF_FORMS))('by socket, admin API and form: %s', async (name) => {
