@@ -72,7 +72,7 @@ export async function copyLedger(file: string, target: string): Promise<PrivateC
 
 /** How the copying process has ended. */
 export interface CopyEnd {
-  /** False if there is no copy: after an error, or if the log was begun anew during each attempt. */
+  /** False if there is no copy: after an error, or if the log was begun again during each attempt. */
   copied: boolean;
   error?: { code: string; message: string };
 }

@@ -20,7 +20,7 @@ const logOf = (file: string): string => `${file}-wal`;
  * Copies the database and its log. Do not call it in a process that has the database open: POSIX ends all locks of a process on a
  * file when the process closes any descriptor of it.
  *
- * @returns false if the log was begun anew during each attempt; then there is no copy
+ * @returns false if the log was begun again during each attempt; then there is no copy
  * @throws the system's error
  */
 export function copyFiles(from: string, to: string): boolean {

@@ -139,7 +139,7 @@ export function copyInto(db: Sqlite, file: string): void {
 }
 
 /**
- * Reads the database from before the work until after it, so that no other process replaces its files, and few begin its log anew.
+ * Reads the database from before the work until after it, so that no other process replaces its files, and few begin its log again.
  */
 export async function whileReading<Result>(db: Sqlite, work: () => Promise<Result>): Promise<Result> {
   db.exec('BEGIN');

@@ -244,6 +244,12 @@ const NAMED = [
   '/runs/404',
 ];
 
+/** A line of a plan without its digests, which follow from dpp-sync's own functions, and without the time at a learnt rate. */
+function stableLine(line: unknown): object {
+  const { basis: _, writes: __, seconds: ___, ...rest } = line as Record<string, unknown>;
+  return rest;
+}
+
 describe('documents for scripts', () => {
   it.each(LEDGERS)('the documents of --json and the exit codes stay as they are: $name', async (ledger) => {
     const world = await ledger.make();
@@ -267,8 +273,9 @@ describe('documents for scripts', () => {
       await served.daemon.runtime.activity.end();
       const read = async (path: string): Promise<unknown> => {
         const answer = await fetch(`${url}/api/v1${path}`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
-        const text = await answer.text();
-        const body: unknown = text === '' ? null : JSON.parse(text);
+        const lines = (await answer.text()).split('\n').filter((line) => line !== '');
+        const documents = lines.map((line) => JSON.parse(line) as unknown);
+        const body = path === '/plan' ? documents.map(stableLine) : (documents[0] ?? null);
         // How many hours the history has depends on when the test runs.
         const kept = path === '/history' ? { ...(body as object), hours: [] } : body;
         answers.push({ path, status: answer.status, body: plainValues(kept, world) });

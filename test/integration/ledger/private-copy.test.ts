@@ -58,7 +58,7 @@ describe('a private copy', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('dpp-sync-'))).toEqual([]);
   });
 
-  // Without a reader, the log is begun anew at any moment, and the database is written at any moment.
+  // Without a reader, the log is begun again at any moment, and the database is written at any moment.
   it.each([50, 400])('of files is whole or does not exist, beside a process with a log of %d pages', async (pages) => {
     const to = join(folder, 'copy.db');
     let copies = 0;
