@@ -302,7 +302,7 @@ function connect(
       const holdRuns = (sources: readonly string[]) => pulls.holdRuns(sources, { abort, waitMs });
       return preparePlanned(file, { config, tools, holdRuns }, abort);
     },
-    plan: createPlans({ config, secrets, clock, log, version: options.version, api }),
+    plan: createPlans({ config, ...tools, api }),
     close,
   };
 }

@@ -15,10 +15,10 @@ import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { HeldOpening, RunOpening } from '../sources/pulls.ts';
 import { addEffect, type Effects, excessesIn, type PlanTools } from './effects.ts';
 import { type HeldRuns, heldPlanFile } from './held-runs.ts';
-import { type PlanSummary, plan } from './plan.ts';
+import type { PlanSummary } from './plan.ts';
 import { readPlanFile } from './plan-file.ts';
-import { headLine, summaryLine } from './plan-lines.ts';
 import { createRecording, type Recording } from './recording.ts';
+import { writePlan } from './write-plan.ts';
 
 export interface RunGateOptions {
   config: RuntimeConfig;
@@ -94,7 +94,7 @@ async function examine(
   const unapproved: Effects = {};
   const request = { of: 'run', config: { ...config }, sources: [source] } as const;
   const handle = await open(file, 'wx', 0o600);
-  const write = async (...lines: readonly object[]): Promise<void> =>
+  const write = async (lines: readonly object[]): Promise<void> =>
     handle.writeFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   try {
     const onItems = async (items: readonly PlannedItem[]): Promise<void> => {
@@ -103,7 +103,6 @@ async function examine(
         addEffect(effects, item, source);
         if (digest === null || !approved.has(digest)) addEffect(unapproved, item, source);
       }
-      await write(...items.map((item) => ({ type: 'item', ...item })));
     };
     // The mapping is the one with which the run begins.
     const own: Mappers = {
@@ -113,10 +112,8 @@ async function examine(
       // The values that people have given are in the mapping already.
       useValues: () => undefined,
     };
-    await write(headLine(request, tools.clock.now()));
-    const onRead = (): void => undefined;
-    const summary = await plan(request, { ...tools, onRead, onItems, recording, mappers: own }, abort);
-    await write(summaryLine(summary, { ok: true, seconds: null }));
+    const receivers = { write, onItems, onRead: () => undefined, rate: async () => null };
+    const { summary } = await writePlan(request, { ...tools, ...receivers, recording, mappers: own }, abort);
     await handle.sync();
     return { summary, effects, unapproved };
   } finally {

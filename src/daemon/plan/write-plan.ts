@@ -1,8 +1,10 @@
 import { type PlanRequest, type PlanSummary, type PlanTools, plan } from './plan.ts';
 import { headLine, summaryLine } from './plan-lines.ts';
-import { createRecording } from './recording.ts';
+import { createRecording, type Recording } from './recording.ts';
 
 export interface WritePlanTools extends Omit<PlanTools, 'recording'> {
+  /** Gets the rows that are read, and stays open. Without it, only digests of the rows are made. */
+  recording?: Recording;
   /** Gets the lines, some hundred at once. The plan continues when the promise is fulfilled. */
   write: (lines: readonly object[]) => Promise<void>;
   /** How many requests a second the platform allows; null if nothing is known. */
@@ -22,7 +24,7 @@ export interface WrittenPlan {
  * @throws the errors of `plan`
  */
 export async function writePlan(request: PlanRequest, tools: WritePlanTools, abort: AbortSignal): Promise<WrittenPlan> {
-  const recording = await createRecording(null);
+  const recording = tools.recording ?? (await createRecording(null));
   let head = [headLine(request, tools.clock.now())];
   const write = async (lines: readonly object[]): Promise<void> => {
     const whole = [...head, ...lines];
@@ -41,7 +43,7 @@ export async function writePlan(request: PlanRequest, tools: WritePlanTools, abo
     await write([last]);
     return { summary, rate, last };
   } finally {
-    await recording.close();
+    if (tools.recording === undefined) await recording.close();
   }
 }
 
