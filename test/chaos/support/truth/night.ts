@@ -149,7 +149,7 @@ export async function createNight() {
     /** How many requests of this daemon have ended. */
     answered: () => answered,
     ended: () => ended,
-    speed: speed.read,
+    speed: () => speed.read(),
     /**
      * Waits until what had begun has come to its end. Then so much time passes that no page shows an answer that was kept from
      * before.
