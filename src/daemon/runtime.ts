@@ -208,6 +208,7 @@ function connect(
   const { mapQueue } = workers;
   const held = createHeldRuns({ ledgerFile: config.ledger, ledger, note: ledger.views.daemonNote('held') });
   const tools = { secrets, clock, log, version: options.version };
+  const plans = createPlans({ config, tools, api });
   const pulls = createPulls({
     config,
     ledger,
@@ -251,6 +252,7 @@ function connect(
   async function close(): Promise<void> {
     await closeInOrder([
       async () => settings.stop(),
+      () => plans.stop(),
       () => workers.stop(),
       // Stores the API's wait, so that other processes can show why work is left after this process has ended.
       () => apiWaitWatch.look(),
@@ -302,7 +304,7 @@ function connect(
       const holdRuns = (sources: readonly string[]) => pulls.holdRuns(sources, { abort, waitMs });
       return preparePlanned(file, { config, tools, holdRuns }, abort);
     },
-    plan: createPlans({ config, ...tools, api }),
+    plan: plans.plan,
     close,
   };
 }

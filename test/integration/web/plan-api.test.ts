@@ -83,3 +83,13 @@ it('a daemon makes one plan at a time, and none for a reader who has gone', asyn
   expect(leftFolders()).toEqual([]);
   expect((await ask()).status).toBe(200);
 });
+
+it('a daemon stops beside a reader who takes nothing of a plan', async () => {
+  const rows = Array.from({ length: 20_000 }, (_, at) => `B-${at},${'x'.repeat(400)},10`);
+  web.world.write('products.csv', `SKU,NAME,STATE\n${rows.join('\n')}\n`);
+  const answer = await ask();
+  expect(answer.status).toBe(200);
+  await web.daemon.stop();
+  await expect(answer.text()).rejects.toThrow();
+  expect(leftFolders()).toEqual([]);
+});
