@@ -236,7 +236,7 @@ export async function createDaemon(options: DaemonOptions) {
     scheduler.start();
     backups.start();
     alerts.start();
-    await requestLeftRuns(config, { scheduler, dueRuns, reads, log });
+    await requestLeftRuns(config, { scheduler, dueRuns, held: runtime.held, reads, log });
     warnIfIdle(config, log);
     const pulling = () => runtime.pulling();
     const exports = { config, ledger, note: notes.watched, dueRuns, scheduler, pulling, clock, log };

@@ -1,3 +1,4 @@
+import type { Decider } from '../domain/approval.ts';
 import { runWarnings } from '../domain/attention.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
@@ -56,8 +57,10 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   let problem: Fault | null = null;
   let accepted: Acceptance | null = null;
   try {
-    if (request.accept && request.accept.length > 0)
-      accepted = await accept(runtime, request.accept, { by: request.askedBy ?? 'cli', at: clock.now() });
+    if (request.accept && request.accept.length > 0) {
+      const decider = { by: request.askedBy ?? 'cli', at: clock.now(), runs: request.approve };
+      accepted = await accept(runtime, request.accept, decider);
+    }
     do await runtime.recheck.stageNext();
     while (runtime.recheck.hasMore() && !request.abort.aborted);
     const { nextDueAt, isListing } = await runtime.engine.status();
@@ -273,14 +276,14 @@ export type PauseBetweenLooks = ReturnType<typeof createPauseBetweenLooks>;
 export async function accept(
   { ledger, held: heldRuns }: { ledger: IntakeLedger & ContactLedger; held: Pick<HeldRuns, 'approve'> },
   named: readonly string[],
-  { by, at }: { by: string; at: number },
+  decider: Decider,
 ): Promise<Acceptance> {
   const sources = [...new Set(named)];
   const { reads } = await ledger.accept({ sources });
   const adopted: Acceptance['adopted'] = [];
   const held: Acceptance['held'] = [];
   for (const source of sources) {
-    const run = await heldRuns.approve(source, by, at);
+    const run = await heldRuns.approve(source, decider);
     if (run !== null) held.push(run);
     const counts = await ledger.acceptAdopted(source);
     for (const kind of ITEM_KINDS) {

@@ -3,7 +3,7 @@
 import { capitalised, sentence } from '../lib/errors.ts';
 import { counted, formatCount } from '../lib/text/amounts.ts';
 import { shellValue, shellWord } from '../lib/text/safe-text.ts';
-import type { WaitingRun } from './approval.ts';
+import { heldText, type WaitingRun } from './approval.ts';
 import type { DeliveryState } from './delivery/delivery.ts';
 import type { Operation, Scope } from './delivery/operation.ts';
 import { hasTrait, isReasonCode, type Reason, type ReasonCode } from './delivery/stored-reason.ts';
@@ -26,6 +26,7 @@ export const CAUSE_TYPES = [
   'part',
   'run',
   'guard',
+  'held',
   'api',
 ] as const;
 export type CauseType = (typeof CAUSE_TYPES)[number];
@@ -284,6 +285,17 @@ export function heldSteps({ source }: Pick<WaitingRun, 'source'>): Step[] {
   return HELD_RUN.steps.map(({ text, command }) => ({ text, command: command.replace('SOURCE', () => source) }));
 }
 
+/** What to do about a run that would do more than is allowed. */
+export function adviceOnHeldRun(run: WaitingRun): Advice {
+  const [first, ...others] = heldSteps(run);
+  return {
+    title: HELD_RUN.title.replace('SOURCE', () => run.source),
+    meaning: `It would make ${heldText(run)}. ${HELD_RUN.meaning}`,
+    cure: others.map(({ text }) => `${text}.`).join(' '),
+    command: first?.command ?? null,
+  };
+}
+
 /** The steps as sentences. */
 export const stepsText = (steps: readonly Step[]): string =>
   steps.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ');
@@ -305,7 +317,7 @@ interface Fitting {
 /** What helps for a cause, by its type and the code of its reason. */
 export function fittingFor({ type, code }: { type: CauseType; code: string }): Fitting {
   if (type === 'quarantine') return { settling: 'never', rows: true };
-  if (type === 'part' || type === 'run' || type === 'guard' || type === 'api')
+  if (type === 'part' || type === 'run' || type === 'guard' || type === 'held' || type === 'api')
     return { settling: 'never', rows: false };
   const reason = { code: isReasonCode(code) ? code : ('unknown' as const) };
   // Of a write that was surely refused nothing is at the platform.

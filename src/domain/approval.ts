@@ -30,6 +30,15 @@ export interface Decision {
   at: number;
 }
 
+/** A decision about one run, by the number of the run: a later run of the source is left as it is. */
+export interface Decider {
+  by: string;
+  /** In milliseconds since the epoch. */
+  at: number;
+  /** The runs that the person has seen; without it, the run that is held now. */
+  runs?: readonly number[] | undefined;
+}
+
 /** A run that was held before its first row was stored, and that waits for a person. */
 export interface WaitingRun {
   source: string;
@@ -108,4 +117,9 @@ export function heldText({ excesses }: Pick<WaitingRun, 'excesses'>): string {
   return excesses
     .map(({ source, effect, count, limit }) => `${WORDS[effect](count)} (${source} allows ${formatCount(limit)})`)
     .join(', ');
+}
+
+/** What a person has decided: `anna has refused it, 2026-11-29 17:40 UTC.` */
+export function decisionText({ decided, by, at }: Decision): string {
+  return `${by} has ${decided} it, ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
 }

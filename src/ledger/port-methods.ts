@@ -52,7 +52,15 @@ import { decideReleasedItemsOf, settleHeldCreates } from './records/guarded-item
 import { acceptGuarded, refuseGuarded } from './records/guarded-reads.ts';
 import { countPresent } from './records/look-up-page.ts';
 import { defineLookups, findLookups } from './records/lookups.ts';
-import { endRun, identifyRecords, itemRecords, remapRecords, startRun, storeIdentity } from './records/runs.ts';
+import {
+  decideHeldRun,
+  endRun,
+  identifyRecords,
+  itemRecords,
+  remapRecords,
+  startRun,
+  storeIdentity,
+} from './records/runs.ts';
 import { stageRecords } from './records/staging.ts';
 import { pendingRecords, recordsByKey } from './records/streams.ts';
 import { echoedOperations, noteApiWait, storeEcho, writeDaemonNote } from './store/meta.ts';
@@ -116,6 +124,7 @@ export const WRITES = {
   remapRecords,
   endStream,
   endRun,
+  decideHeldRun,
   accept: acceptGuarded,
   refuse: refuseGuarded,
   defineLookups,

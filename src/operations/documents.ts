@@ -270,7 +270,7 @@ export const RunRow = z.strictObject({
   trigger: z.string(),
   startedAt: Time,
   endedAt: Time.nullable(),
-  result: z.string().nullable().describe('`complete`, `failed` or `interrupted`; null while it runs.'),
+  result: z.string().nullable().describe('`complete`, `failed`, `held` or `interrupted`; null while it runs.'),
   error: z.string().nullable(),
   streams: z.array(StreamAccount),
   askedBy: z.string().nullable(),

@@ -39,6 +39,7 @@ const Runs = z.strictObject({
   complete: Count,
   failed: Count,
   guarded: Count,
+  held: Count.describe('Runs that would have done more than `approve` allows.'),
   interrupted: Count,
   running: Count,
   changed: Count,

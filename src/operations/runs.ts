@@ -23,6 +23,12 @@ const SyncAsked = z.strictObject({
   sources: z.array(z.string()).default([]),
   /** The sources whose guarded exports a person accepts. */
   accept: z.array(z.string()).default([]),
+  approve: z
+    .array(z.number().int())
+    .optional()
+    .describe(
+      'The numbers of the held runs that `accept` approves. Without it, it approves those that are held when the sync begins.',
+    ),
   /** The absolute path of a plan. Then `sources` and `accept` are empty. */
   plan: z.string().optional(),
   waitMs: WaitMs,
@@ -86,7 +92,7 @@ export const listRuns = defineOperation({
   request: z.strictObject({
     source: Source,
     stream: z.string().optional(),
-    result: z.enum(['complete', 'failed', 'guarded', 'interrupted', 'running']).optional(),
+    result: z.enum(['complete', 'failed', 'guarded', 'held', 'interrupted', 'running']).optional(),
     ...page,
   }),
   result: listOf(RunRow),
@@ -131,7 +137,7 @@ export const refuseGuarded = defineOperation({
   async run({ source }, { runtime, who, clock }) {
     assertSources(runtime.config, [source]);
     const reads = await runtime.ledger.refuse({ source, by: who });
-    const held = await runtime.held.refuse(source, who, clock.now());
+    const held = await runtime.held.refuse(source, { by: who, at: clock.now() });
     if (reads.length === 0 && held === null) {
       throw fault('usage', `No export and no run of ${source} waits for a decision, so nothing was refused.`, {
         suggestion: 'See what waits: dpp-sync status',

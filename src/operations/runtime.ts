@@ -5,8 +5,9 @@ import type { LoadedConfig, LoadedSource } from '../config/loaded-config.ts';
 import type { StageCounts } from '../delivery/delivery-window.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { LatenciesByOperation } from '../domain/activity.ts';
-import type { EffectCounts, HeldRun } from '../domain/approval.ts';
+import type { Decider, EffectCounts, HeldRun, WaitingRun } from '../domain/approval.ts';
 import type { ItemKind } from '../domain/item.ts';
+import type { PlanOutline } from '../domain/plan-outline.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
 import type { Correction, GuardedRead } from '../domain/ports/intake.ts';
@@ -119,8 +120,25 @@ export interface OperationRuntime {
   alerts: Alerts | null;
   /** Why this process may not write to the ledger any more and has to end; null while it may. */
   ledgerLost(): Fault | null;
-  /** Refuses the run of a source that exceeds its bounds. Null if none waits for a decision. */
-  held: { refuse(source: string, by: string, at: number): Promise<HeldRun | null> };
+  /** The runs that exceed the bounds of their sources, and their plans. */
+  held: {
+    /** The held run of a source, also one about which a person has decided; null if there is none. */
+    of(source: string): HeldRun | null;
+    /** Refuses the held run of a source. Null if no such run waits for a decision. */
+    refuse(source: string, decider: Decider): Promise<HeldRun | null>;
+    /**
+     * What a held run would do, with the first items of each action.
+     *
+     * @throws Fault `usage` if its plan is gone, or is not as it was written
+     */
+    outline(run: WaitingRun): Promise<PlanOutline>;
+    /**
+     * The file of its plan.
+     *
+     * @throws Fault `usage` if it is gone
+     */
+    bytes(run: WaitingRun): Promise<AsyncIterable<Uint8Array>>;
+  };
   replay(request: ReplayRequest): Promise<ReplayReport>;
   /** Reloads changed settings, as before a replay. Only a daemon reloads settings. */
   lookAtConfig(): Promise<void>;
@@ -213,6 +231,8 @@ export interface SyncRequest {
   plan?: string | undefined;
   /** The sources whose guarded reads, held runs and blocked changes a person accepts when the sync begins. */
   accept?: readonly string[];
+  /** The numbers of the held runs that are meant; without it, those that are held when the sync begins. */
+  approve?: readonly number[] | undefined;
   /**
    * The sync waits for the deliveries of these sources or products; if undefined, for all deliveries. A daemon also sends
    * other deliveries, and its schedules add new ones, so a sync that waited for all deliveries might never end.

@@ -61,6 +61,7 @@ const TONES: Record<string, Tone> = {
   complete: 'good',
   failed: 'bad',
   guarded: 'warn',
+  held: 'warn',
   api: 'bad',
   interrupted: 'warn',
   running: 'idle',

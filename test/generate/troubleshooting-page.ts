@@ -2,7 +2,14 @@ import { DELIVERY_STATES, type DeliveryState } from '../../src/domain/delivery/d
 import { mayExplain, REASON_CODES } from '../../src/domain/delivery/stored-reason.ts';
 import { ALERTS } from '../../src/domain/words/alerts.ts';
 import { FAULT_CASES, FAULTS } from '../../src/domain/words/faults.ts';
-import { API_TROUBLES, GUARD, MISSING_PARTS, UNREAD_LIST, UNUSED_IMPORTS } from '../../src/domain/words/holds.ts';
+import {
+  API_TROUBLES,
+  GUARD,
+  HELD_RUN,
+  MISSING_PARTS,
+  UNREAD_LIST,
+  UNUSED_IMPORTS,
+} from '../../src/domain/words/holds.ts';
 import { ARGUMENT_ISSUES, FIELD, ISSUE_GROUPS } from '../../src/domain/words/issues.ts';
 import { REASONS } from '../../src/domain/words/reasons.ts';
 import { GONE, STATES, STATES_IN_ORDER, stateWord } from '../../src/domain/words/states.ts';
@@ -87,9 +94,13 @@ export function cellsOf({ title, meaning, cure, command, guide }: Words): [strin
   ];
 }
 
-/** The words for a read that the guard holds: the cure has the steps. */
-export function wordsOfGuard({ title, steps }: (typeof GUARD)[keyof typeof GUARD]): Words {
-  return { title, cure: steps.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ') };
+interface Hold extends Pick<Words, 'title' | 'meaning' | 'guide'> {
+  steps: readonly { text: string; command: string }[];
+}
+
+/** The words for a read that the guard holds, or for a run that is held: the cure has the steps. */
+export function wordsOfHold({ title, steps, ...more }: Hold): Words {
+  return { title, ...more, cure: steps.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ') };
 }
 
 const WHAT = ['means', 'what to do'];
@@ -104,7 +115,8 @@ export function troubleshootingPage(): string {
     Object.values<Words>(ofCode).map((words) => [`\`${code}\``, ...cellsOf(words)]),
   );
   const holds = [
-    ...Object.values(GUARD).map((row) => ['the guard holds a read', ...cellsOf(wordsOfGuard(row))]),
+    ...Object.values(GUARD).map((row) => ['the guard holds a read', ...cellsOf(wordsOfHold(row))]),
+    ['a run is held', ...cellsOf(wordsOfHold(HELD_RUN))],
     ...Object.values(API_TROUBLES).map((words) => ['the platform takes nothing', ...cellsOf(words)]),
     ['a part is in no file', ...cellsOf({ ...MISSING_PARTS, title: MISSING_PARTS.title.replace('ITEMS', 'Parts') })],
     ...Object.values(UNREAD_LIST).map((words) => ['a list is not read', ...cellsOf(words)]),

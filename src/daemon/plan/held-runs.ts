@@ -1,14 +1,22 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Decision, HeldRun } from '../../domain/approval.ts';
+import { type Decider, type Decision, decisionText, type HeldRun, heldText } from '../../domain/approval.ts';
 import type { CareLedger, DaemonNotes } from '../../domain/ports/ledger/care-ledger.ts';
+import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
+import { createHeldPlans } from './held-plans.ts';
 
 /** The plans of held runs are in a folder beside the ledger. */
 const folderOf = (ledger: string): string => `${ledger}.held`;
 
 /** The file with the plan of the held run of a source. */
 export const heldPlanFile = (ledger: string, source: string): string => join(folderOf(ledger), `${source}.jsonl`);
+
+/** Why a run is held, and what a person has decided about it. */
+export function heldMessage(run: Pick<HeldRun, 'excesses' | 'decision'>): string {
+  const what = `The run would have made ${heldText(run)}, so nothing of it was stored.`;
+  return run.decision === null ? what : `${what} ${decisionText(run.decision)}`;
+}
 
 /** True if a bound counts what a run of the source does: its own, or one on the passports of any source. */
 export function isBounded({ sources }: Pick<RuntimeConfig, 'sources'>, source: string): boolean {
@@ -25,25 +33,34 @@ export function createHeldRuns({
   note,
 }: {
   ledgerFile: string;
-  ledger: Pick<CareLedger, 'noteDaemon'>;
+  ledger: Pick<CareLedger, 'noteDaemon'> & Pick<IntakeLedger, 'decideHeldRun'>;
   /** What the ledger has of them. */
   note: DaemonNotes['held'] | null;
 }) {
   const runs = new Map(Object.entries(note ?? {}));
   let storing: Promise<unknown> = Promise.resolve();
 
-  /** Stores all entries. Notes are stored one after the other, so that an older one never replaces a newer one. */
-  async function store(): Promise<void> {
-    const next = storing.then(() => ledger.noteDaemon('held', runs.size === 0 ? null : Object.fromEntries(runs)));
+  /** Entries are stored one after the other, so that an older one never replaces a newer one. */
+  async function inOrder(write: () => Promise<void>): Promise<void> {
+    const next = storing.then(write);
     storing = next.catch(() => undefined);
     await next;
   }
+  const store = () => inOrder(() => ledger.noteDaemon('held', runs.size === 0 ? null : Object.fromEntries(runs)));
 
-  async function decide(source: string, decision: Decision): Promise<HeldRun | null> {
+  /** Nothing is awaited between the look at the held run and the decision, so a run that is held meanwhile is not meant. */
+  async function decide(
+    source: string,
+    decided: Decision['decided'],
+    { by, at, runs: seen }: Decider,
+  ): Promise<HeldRun | null> {
     const run = runs.get(source);
-    if (run === undefined) return null;
+    if (run === undefined || seen?.includes(run.runId) === false) return null;
+    if (decided === 'refused' && run.decision !== null) return null;
+    const decision = { decided, by, at };
     runs.set(source, { ...run, decision });
-    await store();
+    const error = heldMessage({ ...run, decision });
+    await inOrder(() => ledger.decideHeldRun({ held: Object.fromEntries(runs), runId: run.runId, error }));
     return run;
   }
 
@@ -62,14 +79,14 @@ export function createHeldRuns({
       await store();
       await rm(heldPlanFile(ledgerFile, source), { force: true });
     },
-    /** Approves the held run of a source. The next run may do what this one would have done. Null if no run is held. */
-    approve: (source: string, by: string, at: number) => decide(source, { decided: 'approved', by, at }),
+    /** Approves the held run of a source. The next run may do what this one would have done. Null if no such run is held. */
+    approve: (source: string, decider: Decider) => decide(source, 'approved', decider),
     /**
-     * Refuses the held run of a source: nobody is asked again until a run would do something else. Null if no run waits for a
+     * Refuses the held run of a source: nobody is asked again until a run would do something else. Null if no such run waits for a
      * decision.
      */
-    refuse: (source: string, by: string, at: number) =>
-      runs.get(source)?.decision === null ? decide(source, { decided: 'refused', by, at }) : Promise.resolve(null),
+    refuse: (source: string, decider: Decider) => decide(source, 'refused', decider),
+    ...createHeldPlans((source) => heldPlanFile(ledgerFile, source)),
   };
 }
 

@@ -3,8 +3,8 @@
 
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { heldSteps, stepsText } from '../../domain/advice.ts';
-import { type HeldRun, heldText, writeDigest } from '../../domain/approval.ts';
+import { writeDigest } from '../../domain/approval.ts';
+import { fault } from '../../domain/faults.ts';
 import type { PlannedItem } from '../../domain/plan.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
@@ -14,7 +14,7 @@ import type { Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { HeldOpening, RunOpening } from '../sources/pulls.ts';
 import { addEffect, type Effects, excessesIn, type PlanTools } from './effects.ts';
-import { type HeldRuns, heldPlanFile } from './held-runs.ts';
+import { type HeldRuns, heldMessage, heldPlanFile } from './held-runs.ts';
 import type { PlanSummary } from './plan.ts';
 import { readPlanFile } from './plan-file.ts';
 import { createRecording, type Recording } from './recording.ts';
@@ -54,7 +54,7 @@ export async function openBounded(
     const entry = { source, at: options.tools.clock.now(), excesses, effects, writes };
     const decision = isKnown ? former.decision : null;
     return {
-      held: heldMessage(entry, decision),
+      held: heldMessage({ ...entry, decision }),
       async keep(runId) {
         await held.keep({ ...entry, runId, decision }, file);
         await close();
@@ -64,12 +64,6 @@ export async function openBounded(
     await close();
     throw error;
   }
-}
-
-function heldMessage(run: Pick<HeldRun, 'source' | 'excesses'>, decision: HeldRun['decision']): string {
-  const what = `The run would have made ${heldText(run)}, so nothing of it was stored.`;
-  if (decision !== null) return `${what} ${decision.by} has refused it.`;
-  return `${what} ${stepsText(heldSteps(run))}`;
 }
 
 interface Examined {
@@ -121,16 +115,21 @@ async function examine(
   }
 }
 
-/** The writes of the held run that a person has approved. Empty if its plan cannot be read any more; then the run is held again. */
+/**
+ * The writes of the held run that a person has approved. Empty if its plan cannot be read any more, or is not the one that the person
+ * has seen: a process that ends while it keeps the plan of a later run leaves that one here. Then the run is held again.
+ */
 async function approvedWrites({ config, held, tools }: RunGateOptions, source: string): Promise<ReadonlySet<bigint>> {
   const digests = new Set<bigint>();
-  if (held.of(source)?.decision?.decided !== 'approved') return digests;
+  const run = held.of(source);
+  if (run?.decision?.decided !== 'approved') return digests;
   const file = heldPlanFile(config.ledger, source);
   try {
-    await readPlanFile(file, (item) => {
+    const { writes } = await readPlanFile(file, (item) => {
       const digest = writeDigest(item);
       if (digest !== null) digests.add(digest);
     });
+    if (writes.digest !== run.writes.digest) throw fault('usage', `${file} is the plan of another run.`);
     return digests;
   } catch (error) {
     const reason = messageOf(error);

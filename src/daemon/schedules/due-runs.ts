@@ -4,6 +4,7 @@ import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import type { HeldRuns } from '../plan/held-runs.ts';
 import type { Schedule, Scheduler } from '../scheduler.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { Pulls } from '../sources/pulls.ts';
@@ -86,7 +87,7 @@ export function schedulesOf({ sources }: Pick<RuntimeConfig, 'sources'>): Schedu
 
 /**
  * Makes runs due that the previous process has not completed: runs that were due and did not begin, runs that were
- * interrupted, and runs whose time passed while no daemon ran. A source that has never run is first pulled at its next
+ * interrupted, runs that were approved, and runs whose time passed while no daemon ran. A source that has never run is first pulled at its next
  * scheduled time.
  */
 export async function requestLeftRuns(
@@ -94,11 +95,12 @@ export async function requestLeftRuns(
   options: {
     scheduler: Scheduler;
     dueRuns: DueRuns;
+    held: Pick<HeldRuns, 'of'>;
     reads: Pick<Reads, 'sourceRuns'>;
     log: Logger;
   },
 ): Promise<void> {
-  const { scheduler, dueRuns, reads, log } = options;
+  const { scheduler, dueRuns, held, reads, log } = options;
   const runs = await reads.sourceRuns(sources.map(({ id }) => id));
   const due = dueRuns.sources();
   for (const { id, schedule } of sources) {
@@ -106,6 +108,7 @@ export async function requestLeftRuns(
     const isScheduled = schedule !== null && last !== undefined;
     let why: string;
     if (due.includes(id)) why = 'was due when the last daemon ended, and starts now';
+    else if (held.of(id)?.decision?.decided === 'approved') why = 'was approved and is not complete, and starts now';
     else if (isScheduled && wasCutShort(last)) why = 'was interrupted, and is repeated';
     else if (isScheduled && scheduler.missed(id, last.startedAt))
       why = 'was missed while no daemon ran, and starts now';

@@ -73,7 +73,10 @@ export function announced(
     try {
       if (result === 'held') {
         const error = (await reads.run(runId))?.error ?? '';
-        log.warn({ source, run: runId, result }, `The run of ${source} is held. ${error}`);
+        log.warn(
+          { source, run: runId, result },
+          `The run of ${source} is held. ${error} See what to do: dpp-sync status`,
+        );
         return;
       }
       const { counts, text } = accountOf((await reads.run(runId))?.streams ?? []);

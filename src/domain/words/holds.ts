@@ -62,10 +62,9 @@ export const LOST_ROW = {
   refuse: `To keep the row as it is, refuse the read: \`${REFUSE.command}\`.`,
 } as const;
 
-/** The title of a read that the guard holds. The words in capitals stand for its values. */
-/** What a person can do about a run that would do more than `approve` allows. */
+/** The words for a run that would do more than `approve` allows. */
 export const HELD_RUN = {
-  title: 'A run would do more than `approve` allows.',
+  title: 'A run of SOURCE would do more than is allowed.',
   meaning: 'It is held whole: none of its rows is stored, and nothing of it is sent.',
   steps: [
     { text: 'See what it would do', command: 'dpp-sync plan SOURCE' },
@@ -76,8 +75,10 @@ export const HELD_RUN = {
       command: 'dpp-sync refuse SOURCE',
     },
   ],
-} as const satisfies { title: string; meaning: string; steps: readonly Step[] };
+  guide: 'approvals.md',
+} as const satisfies Pick<Words, 'title' | 'meaning' | 'guide'> & { steps: readonly [Step, ...Step[]] };
 
+/** The title of a read that the guard holds. The words in capitals stand for its values. */
 export const GUARD_TITLES = {
   left: 'The config no longer has PLACE. Its records were kept.',
   older: 'The export of PLACE is older than the one that was read before. It was not read.',

@@ -150,6 +150,7 @@ const STATE_NAMES: Readonly<Record<string, string>> = {
   superseded: 'left as it is',
   initialized: 'prepared, not public',
   guarded: 'held by the guard',
+  held: 'held for approval',
   api: 'platform',
   quarantine: WITH_ERROR,
   quarantined: WITH_ERROR,

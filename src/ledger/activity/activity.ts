@@ -59,11 +59,12 @@ const SQL = {
   // The newest run of a source may still be under way. An earlier run without an end was interrupted.
   runs: statement<[Span], RunDay>(
     `SELECT source, day, count(*) AS runs, sum(outcome = 'complete') AS complete, sum(outcome = 'failed') AS failed,
-       sum(outcome = 'guarded') AS guarded, sum(outcome = 'interrupted') AS interrupted, sum(outcome = 'open') AS "open",
-       sum(changed) AS changed
+       sum(outcome = 'guarded') AS guarded, sum(outcome = 'held') AS held, sum(outcome = 'interrupted') AS interrupted,
+       sum(outcome = 'open') AS "open", sum(changed) AS changed
      FROM (SELECT r.source, r.started_at / ${DAY_MS} * ${DAY_MS} AS day,
          CASE WHEN r.result = 'failed' THEN 'failed'
-           WHEN r.result = 'held' OR EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.guarded IS NOT NULL) THEN 'guarded'
+           WHEN r.result = 'held' THEN 'held'
+           WHEN EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.guarded IS NOT NULL) THEN 'guarded'
            WHEN r.result = 'complete' THEN 'complete'
            WHEN r.result IS NULL AND r.id = (SELECT max(n.id) FROM runs n WHERE n.source = r.source) THEN 'open'
            ELSE 'interrupted' END AS outcome,

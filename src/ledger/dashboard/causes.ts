@@ -19,7 +19,7 @@ import { guardedReads } from '../views/source-views.ts';
 import type { DashboardReads } from './catalog.ts';
 import { type Figures, figuresOf, NO_VALUES } from './group-figures.ts';
 import { causesOfMissingParts } from './missing-parts.ts';
-import { causesOfApi, causesOfGuard, causesOfRuns, shown } from './source-causes.ts';
+import { causesOfApi, causesOfGuard, causesOfHeldRuns, causesOfRuns, shown } from './source-causes.ts';
 
 /** A cause without what is counted of its members. */
 type Described = Omit<FoundCause, keyof Figures>;
@@ -77,6 +77,7 @@ function allCauses(reads: DashboardReads, api: readonly ApiTrouble[]): Cause[] {
     ...causesOfMissingParts(reads),
     ...causesOfRuns(reads),
     ...causesOfGuard(reads),
+    ...causesOfHeldRuns(reads),
     ...causesOfApi(reads, api),
   ];
   const heldBy = ({ passportsHeld: held }: FoundCause): number => held ?? Number.MAX_SAFE_INTEGER;

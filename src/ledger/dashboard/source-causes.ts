@@ -1,12 +1,19 @@
-// The causes that are about a whole source, or about the API: failed runs, exports that the guard holds, and an API that takes nothing.
+// The causes that are about a whole source, or about the API: failed runs, exports that the guard holds, runs that wait for an
+// approval, and an API that takes nothing.
 
-import { type ApiTrouble, adviceOnApi, adviceOnFailedRun, adviceOnGuard } from '../../domain/advice.ts';
+import {
+  type ApiTrouble,
+  adviceOnApi,
+  adviceOnFailedRun,
+  adviceOnGuard,
+  adviceOnHeldRun,
+} from '../../domain/advice.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type { FoundCause, GoneEffect } from '../../domain/ports/ledger/dashboard-views.ts';
 import { sentence } from '../../lib/errors.ts';
 import { causeId } from '../items/stuck-groups.ts';
 import { column, perDatabase, statement } from '../store/tx.ts';
-import { guardedReads } from '../views/source-views.ts';
+import { guardedReads, heldRuns } from '../views/source-views.ts';
 import type { Db } from '../views/view-reads.ts';
 import type { DashboardReads } from './catalog.ts';
 import { isPublished, KEPT_MS, MEMBERS_MAX, NO_VALUES, PRODUCTS_WITH_PART } from './group-figures.ts';
@@ -166,6 +173,25 @@ export function causesOfGuard(reads: DashboardReads): FoundCause[] {
       ...NO_VALUES,
     };
   });
+}
+
+/** Nobody has evaluated the passports that such a run would free, so their number is not known. */
+export function causesOfHeldRuns(reads: DashboardReads): FoundCause[] {
+  return heldRuns(reads, reads.passportRules.sources).map((run) => ({
+    id: causeId('held', run.source),
+    type: 'held',
+    source: run.source,
+    stream: null,
+    code: 'run.held',
+    field: null,
+    count: run.writes.count,
+    ...adviceOnHeldRun(run),
+    passportsHeld: null,
+    firstSeenAt: run.at,
+    lastSeenAt: run.at,
+    example: null,
+    ...NO_VALUES,
+  }));
 }
 
 function heldByGuard(reads: DashboardReads, cause: string, read: GuardedRead): number | null {

@@ -1,5 +1,6 @@
 // Begins and ends the runs of sources.
 
+import type { HeldRun } from '../../domain/approval.ts';
 import type {
   HeldStream,
   IdentifiedRecords,
@@ -20,6 +21,7 @@ import { resetCreateCounts } from '../contact/contact.ts';
 import { noteFirstRead } from '../items/parts.ts';
 import { noteReadAfterRestore } from '../items/restored.ts';
 import { endGoneDeliveries } from '../items/revisions.ts';
+import { writeDaemonNote } from '../store/meta.ts';
 import { column, parseJson, parseJsonOrNull, type Reads, statement, type Tx } from '../store/tx.ts';
 import { MAKES_ITEM, markMissing } from './end-stream.ts';
 import { decideReleasedItems, holdCreates, settleHeldCreates } from './guarded-items.ts';
@@ -55,6 +57,7 @@ const SQL = {
   endRun: statement<[number, string, string | null, number]>(
     'UPDATE runs SET ended_at = ?, result = ?, error = ? WHERE id = ?',
   ),
+  explainRun: statement<[string, number]>("UPDATE runs SET error = ? WHERE id = ? AND result = 'held'"),
   sourceOf: column<[number], string>('SELECT source FROM runs WHERE id = ?'),
   isRead: column<[number], number>("SELECT 1 FROM runs WHERE id = ? AND cause <> 'upload'"),
   insertStream: statement<[string, string, string]>(
@@ -192,6 +195,15 @@ export function endRun(tx: Tx, { runId, result, error, leftStreams, unended }: R
   settleHeldCreates(tx);
   const source = left.length === 0 ? '' : (SQL.sourceOf(tx).get(runId) ?? '');
   return [...left.map((stream) => ({ source, ...stream, isLeft: true })), ...held];
+}
+
+/** Stores what a person has decided about a held run. */
+export function decideHeldRun(
+  tx: Tx,
+  { held, runId, error }: { held: Record<string, HeldRun>; runId: number; error: string },
+): void {
+  writeDaemonNote(tx, 'held', held);
+  SQL.explainRun(tx).run(error, runId);
 }
 
 /** A stream that the config does not have any more, or to which it gives another name. */

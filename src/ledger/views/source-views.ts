@@ -1,6 +1,7 @@
 // What was read from sources: the last runs, records in quarantine, records that make the same items, and reads that the
 // guard holds.
 import { adviceOnIssue } from '../../domain/advice.ts';
+import type { WaitingRun } from '../../domain/approval.ts';
 import type { ForeignCode, Issue, Place } from '../../domain/issue.ts';
 import type { GuardedRead, RefusedRead } from '../../domain/ports/intake.ts';
 import type { RowInQuarantine } from '../../domain/ports/ledger/dashboard-views.ts';
@@ -8,6 +9,7 @@ import type { Duplicates, QuarantinedRecord, RunView, StreamAccount } from '../.
 import type { JsonObject } from '../../lib/json.ts';
 import { causeOfRecords, FIRST_CODE, FIRST_FIELD, IS_QUARANTINED } from '../items/stuck-groups.ts';
 import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
+import { readDaemonNote } from '../store/meta.ts';
 import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { type Db, type Listed, listed, ofSources } from './view-reads.ts';
 
@@ -98,6 +100,13 @@ const REFUSED = statement<[string], RefusedRead>(
 
 export function refusedReads(reads: Db, source: string): RefusedRead[] {
   return REFUSED(reads).all(source);
+}
+
+/** The runs of these sources that exceed their bounds and about which no person has decided. */
+export function heldRuns(reads: Db, sources: readonly string[]): WaitingRun[] {
+  return Object.values(readDaemonNote(reads, 'held') ?? {}).flatMap(({ decision, ...run }) =>
+    decision === null && sources.includes(run.source) ? [run] : [],
+  );
 }
 
 /** A record in quarantine as it is stored. */

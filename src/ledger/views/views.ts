@@ -1,5 +1,4 @@
 import { adviceOnItem, isGuardedChange } from '../../domain/advice.ts';
-import type { WaitingRun } from '../../domain/approval.ts';
 import { undecidedCounts } from '../../domain/attention.ts';
 import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Place } from '../../domain/issue.ts';
@@ -32,6 +31,7 @@ import {
   completeAt,
   duplicates,
   guardedReads,
+  heldRuns,
   lastEndedRun,
   lastRuns,
   quarantined,
@@ -201,13 +201,6 @@ function standing(reads: ViewReads, { sources, watched }: StandingAsked, totals?
     otherForms: itemsInOtherForm(reads),
     paddedKeys: paddedKeys(reads, sources),
   };
-}
-
-/** The runs that exceed the bounds of their sources and about which no person has decided. */
-function heldRuns(reads: ViewReads, sources: readonly string[]): WaitingRun[] {
-  return Object.values(readDaemonNote(reads, 'held') ?? {}).flatMap(({ decision, ...run }) =>
-    decision === null && sources.includes(run.source) ? [run] : [],
-  );
 }
 
 /** The runs of these sources. A run that has not ended does not count as failed. */

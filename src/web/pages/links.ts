@@ -23,6 +23,8 @@ export const acceptPath = (source: string): string => withQuery('/runs/accept', 
 /** The file with what is gone in a held read of a stream. */
 export const goneFilePath = (format: 'csv' | 'xlsx', read: { source: string; stream: string; of: string }): string =>
   withQuery(`/runs/gone.${format}`, read);
+/** The file with all that a held run would do. */
+export const heldPlanPath = (source: string): string => withQuery('/runs/held.jsonl', { source });
 export const runPath = (id: number): string => `/runs/${id}`;
 
 /** The longest key in a path. A longer key is put into the query, because the server limits the parts of a path. */

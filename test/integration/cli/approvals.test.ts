@@ -206,6 +206,29 @@ describe('a run that would do more than its source allows', () => {
     expect([exit, held.length, names()]).toEqual([4, 1, []]);
   });
 
+  it('an approval is only for the plan that was seen, also where a process has ended while it kept the next one', async () => {
+    await open([erp({ creates: 2 })]);
+    expect((await sync()).exit).toBe(4);
+    const runtime = await world.open();
+    expect(await runtime.held.approve('erp', { by: 'anna', at: Date.now() })).toMatchObject({ runId: 1 });
+    await runtime.close();
+    world.write('products.csv', products('One', 'Two', 'Three', 'Four', 'Five', 'Six'));
+    // The plan of the next run is kept, and the note about the run is still the one before.
+    expect((await dpp('plan', 'erp', '--out', heldPlan('erp'))).exitCode).toBe(0);
+    const { exit, held } = await sync();
+    expect([exit, held[0]?.run, names()]).toEqual([4, 2, []]);
+  });
+
+  it('an approval that was noted counts for the next run, also after its process has ended', async () => {
+    await open([erp({ creates: 2 })]);
+    expect((await sync()).exit).toBe(4);
+    const runtime = await world.open();
+    await runtime.held.approve('erp', { by: 'anna', at: Date.UTC(2026, 10, 29, 17, 40) });
+    await runtime.close();
+    expect((await sync()).exit).toBe(0);
+    expect(names()).toHaveLength(3);
+  });
+
   it('the run is shown as held, and leaves no folder behind', async () => {
     await open([erp({ creates: 2 })]);
     await sync();

@@ -3,6 +3,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { type ApiTrouble } from '../../../src/domain/advice.ts';
+import type { HeldRun } from '../../../src/domain/approval.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { DashboardViews } from '../../../src/domain/ports/ledger/dashboard-views.ts';
@@ -83,6 +84,43 @@ describe('a failed run as a cause', () => {
     await stageRows(fixture.ledger, { 2: quarantined('Oz', '3') });
     await failRun();
     expect(views().causes({})).toMatchObject([{ type: 'run', passportsHeld: null }, { type: 'quarantine' }]);
+  });
+});
+
+describe('a run that is held as a cause', () => {
+  const held = (source: string, decision: HeldRun['decision']): HeldRun => ({
+    source,
+    runId: 1,
+    at: 1_000,
+    excesses: [{ source, effect: 'changes', count: 40, limit: 10 }],
+    effects: { [source]: { creates: 0, changes: 40, publish: 0, unpublish: 0 } },
+    writes: { count: 42, digest: 'd' },
+    decision,
+  });
+
+  it('a held run is a cause with what it would do, and stands first, because nobody knows how many passports wait', async () => {
+    await stageRows(fixture.ledger, { 1: items(product('1')), 2: quarantined('Oz', '3') });
+    await fixture.ledger.noteDaemon('held', { erp: held('erp', null), gone: held('gone', null) });
+    const [cause, ...others] = views().causes({});
+    expect(others.map(({ type }) => type)).toEqual(['quarantine']);
+    expect(cause).toMatchObject({
+      type: 'held',
+      source: 'erp',
+      title: 'A run of erp would do more than is allowed.',
+      count: 42,
+      passportsHeld: null,
+      firstSeenAt: 1_000,
+      command: 'dpp-sync plan erp',
+    });
+    expect(cause?.meaning).toContain('It would make 40 changed items (erp allows 10).');
+    expect(views().causeMembers(cause?.id ?? '', { limit: 9 }).rows).toEqual([]);
+  });
+
+  it('a held run is no cause any more when a person has decided', async () => {
+    for (const decided of ['approved', 'refused'] as const) {
+      await fixture.ledger.noteDaemon('held', { erp: held('erp', { decided, by: 'anna', at: 2_000 }) });
+      expect(views().causes({})).toEqual([]);
+    }
   });
 });
 

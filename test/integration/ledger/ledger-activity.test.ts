@@ -3,6 +3,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { type ActivityHour, DAY_MS, HOUR_MS, nothingIn } from '../../../src/domain/activity.ts';
+import type { RunResult } from '../../../src/domain/ports/intake.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { items, product } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
@@ -109,7 +110,7 @@ describe('the activity in the ledger', () => {
 });
 
 describe('the runs of each day', () => {
-  async function run(result: 'complete' | 'failed' | 'interrupted' | null): Promise<number> {
+  async function run(result: RunResult | null): Promise<number> {
     const { runId } = await fixture.ledger.startRun({
       source: 'erp',
       trigger: 'schedule',
@@ -123,7 +124,7 @@ describe('the runs of each day', () => {
 
   it('counts the runs of a day by result, a run without an end before the newest one as interrupted', async () => {
     const day = fixture.clock.now() - (fixture.clock.now() % DAY_MS);
-    for (const result of ['complete', 'failed', 'interrupted', null, 'complete'] as const) await run(result);
+    for (const result of ['complete', 'failed', 'interrupted', 'held', null, 'complete'] as const) await run(result);
     const guarded = await run('complete');
     const db = new Database(fixture.file);
     db.prepare("UPDATE run_streams SET guarded = 'Half is gone.', changed = 9 WHERE run_id = ?").run(guarded);
@@ -131,7 +132,7 @@ describe('the runs of each day', () => {
     fixture.clock.advance(DAY_MS);
     await run(null);
     expect(views().runDays).toEqual([
-      { source: 'erp', day, runs: 6, complete: 2, failed: 1, guarded: 1, interrupted: 2, open: 0, changed: 9 },
+      { source: 'erp', day, runs: 7, complete: 2, failed: 1, guarded: 1, held: 1, interrupted: 2, open: 0, changed: 9 },
       {
         source: 'erp',
         day: day + DAY_MS,
@@ -139,6 +140,7 @@ describe('the runs of each day', () => {
         complete: 0,
         failed: 0,
         guarded: 0,
+        held: 0,
         interrupted: 0,
         open: 1,
         changed: 0,

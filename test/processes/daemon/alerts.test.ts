@@ -99,6 +99,31 @@ describe('the alerts of a daemon', () => {
     expect(JSON.stringify([first.log.lines, second.log.lines])).not.toContain(HOOK_TOKEN);
   });
 
+  it('a daemon reports a run that is held, with what it would do and the next steps, and its end when it is refused', async () => {
+    await world.remove();
+    world = await createWorld({
+      config: {
+        web: { port: 0, token: WEB_TOKEN },
+        sources: [{ ...PRODUCTS.source, approve: { creates: 1 } }],
+        alerts: { channels: [{ id: 'team', webhook: { url: receiver.url } }] },
+      },
+      files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
+    });
+    const { daemon, url } = await start();
+    await run(daemon);
+    await expect.poll(reported, SOON).toEqual(['run_held/erp firing']);
+    expect(receiver.notices[0]?.message).toBe(
+      'Run 1 of erp is held: it would make 2 new items (erp allows 1). Nothing of it is stored. ' +
+        'See what it would do: `dpp-sync plan erp`. If it is right, approve it: `dpp-sync sync --accept erp`. ' +
+        'If it is wrong, correct the export or the mapping, and read it again: `dpp-sync sync erp`. ' +
+        'If nobody is to be asked until a run would do something else, refuse it: `dpp-sync refuse erp`.',
+    );
+    const web = webForms(url);
+    await web.press((await web.get('/runs/accept?source=erp')).text, { action: '/runs/refuse' });
+    await expect.poll(reported, SOON).toEqual(['run_held/erp firing', 'run_held/erp resolved']);
+    expect(world.contents().products).toEqual([]);
+  });
+
   it('alerts do not hold up the sync while a channel is away, and arrive when it is back', async () => {
     receiver.status = 503;
     world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');

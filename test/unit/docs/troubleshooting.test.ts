@@ -3,17 +3,19 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ALERTS } from '../../../src/domain/words/alerts.ts';
 import { FAULT_CASES, FAULTS } from '../../../src/domain/words/faults.ts';
-import { GUARD, UNREAD_LIST, UNUSED_IMPORTS } from '../../../src/domain/words/holds.ts';
+import { GUARD, HELD_RUN, UNREAD_LIST, UNUSED_IMPORTS } from '../../../src/domain/words/holds.ts';
 import { ISSUES } from '../../../src/domain/words/issues.ts';
 import { REASONS } from '../../../src/domain/words/reasons.ts';
 import { GONE, STATES } from '../../../src/domain/words/states.ts';
 import type { Words } from '../../../src/domain/words/word.ts';
 import { SANDBOX_FAULTS } from '../../../src/sandbox/storage/sandbox-faults.ts';
-import { cellsOf, wordsOfGuard } from '../../generate/troubleshooting-page.ts';
+import { cellsOf, wordsOfHold } from '../../generate/troubleshooting-page.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const page = readFileSync(join(ROOT, 'docs/troubleshooting.md'), 'utf8');
-const HELD = Object.fromEntries(Object.entries(GUARD).map(([name, row]) => [name, wordsOfGuard(row)]));
+const HELD = Object.fromEntries(
+  Object.entries({ ...GUARD, run: HELD_RUN }).map(([name, row]) => [name, wordsOfHold(row)]),
+);
 /** The tables whose entries have a code that is shown alone in the first column. */
 const CODES = { FAULTS, SANDBOX_FAULTS, REASONS, ISSUES };
 const TABLES = { ...CODES, ...FAULT_CASES, STATES, GONE, HELD, UNREAD_LIST, UNUSED_IMPORTS, ALERTS };

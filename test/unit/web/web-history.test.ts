@@ -25,6 +25,7 @@ const run = (day: number, more: Partial<HistoryDocument['runDays'][number]>): Hi
   complete: 0,
   failed: 0,
   guarded: 0,
+  held: 0,
   interrupted: 0,
   running: 0,
   changed: 0,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { WaitingRun } from '../../../src/domain/approval.ts';
 import type { PassportCounts } from '../../../src/domain/passport.ts';
 import type { GuardedRead } from '../../../src/domain/ports/intake.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
@@ -200,6 +201,33 @@ describe('the answers at the head of the first page', () => {
     expect(said({ ...none, ...held, causes, causeCount: 1 })[PEOPLE]).toBe(
       'bad: 1 thingNo passport waits. First: The export of erp is broken. Correct it.',
     );
+  });
+
+  it('a run that waits for an approval is not complete, and its export is not in', () => {
+    const lastRun = { ...run, result: 'held' as const, streams: [] };
+    const sources = [{ ...view.standing.sources[0], lastRun } as OverviewView['standing']['sources'][number]];
+    const waits: WaitingRun = {
+      source: 'erp',
+      runId: 7,
+      at: NOW,
+      excesses: [{ source: 'erp', effect: 'unpublish', count: 2, limit: 0 }],
+      effects: {},
+      writes: { count: 2, digest: 'd' },
+    };
+    const held = { ...standingWith({ sources, held: [waits], passports: { published: 9 } }), left: NOTHING_LEFT };
+    expect(said(held)[LAST]).toMatch(
+      /^bad: 0 of 1 source complete.*held, because it would do more than is allowed: erp\./,
+    );
+    expect(said(held)[DONE]).toBe('warn: Everything so far is sentThe last export is not in: erp.');
+    expect(text(headline({ ...view, ...held }).markup)).toContain('a run of erp waits for an approval');
+    const note = (operates: boolean) => overviewPage({ ...view, ...held, operates }).markup;
+    expect(note(true)).toContain('href="/runs/accept?source=erp"');
+    expect(note(false)).not.toContain('/runs/accept');
+    expect(text(note(false))).toContain('2 passports to withdraw (erp allows 0)');
+    // Nobody has to be asked any more.
+    const decided = { ...standingWith({ sources, passports: { published: 9 } }), left: NOTHING_LEFT };
+    expect(said(decided)[LAST]).toMatch(/^warn: 0 of 1 source complete.*held, and a person has decided: erp\./);
+    expect(said(decided)[DONE]).toContain('The last export is not in: erp.');
   });
 
   it('no passport waits for a row in quarantine where the config wants no passports', () => {

@@ -54,7 +54,7 @@ describe('what a page offers', () => {
 
   it('a page offers to stop a run that is running, and nothing for a source that the config does not have', () => {
     const changedItems = { count: 2, atLeast: false };
-    const held = { isHeld: true, refused: [], isConfigured: true };
+    const held = { decidable: 'export' as const, refused: [], isConfigured: true };
     const view = { run: RUN, changedItems, ...held, operates: true, csrf: 'c', now: 9000 };
     expect(runPage({ ...view, isRunning: true }).markup).toContain('action="/runs/stop"');
     const over = runPage({ ...view, isRunning: false }).markup;

@@ -244,7 +244,7 @@ export interface PassportFilter {
 export interface RunFilter {
   source?: string | undefined;
   stream?: string | undefined;
-  result?: 'complete' | 'failed' | 'guarded' | 'interrupted' | 'running' | undefined;
+  result?: 'complete' | 'failed' | 'guarded' | 'held' | 'interrupted' | 'running' | undefined;
 }
 
 /** An entry of the audit log. */
@@ -285,6 +285,8 @@ export interface RunDay {
   failed: number;
   /** Runs of which the guard held a stream. */
   guarded: number;
+  /** Runs that would have done more than is allowed. */
+  held: number;
   interrupted: number;
   /** 1 if the newest run of the source began on this day and has no end: it is under way or was interrupted. */
   open: number;

@@ -1,3 +1,4 @@
+import type { HeldRun } from '../../approval.ts';
 import type { LookupEntry, LookupKey, LookupTable } from '../../lookup.ts';
 import type { StreamIdentity } from '../../record.ts';
 import type {
@@ -75,6 +76,8 @@ export interface IntakeLedger {
    * the end of this run.
    */
   endRun(end: RunEnd): Promise<HeldStream[]>;
+  /** Stores what a person has decided about a held run: with all held runs, and in the text about this run, which stays. */
+  decideHeldRun(decided: { held: Record<string, HeldRun>; runId: number; error: string }): Promise<void>;
   /**
    * Accepts the guarded reads of these sources for a person. After that, the next read counts as complete if it misses
    * no more records, has no fewer rows, and makes no fewer items.

@@ -21,7 +21,8 @@ import {
 } from '../../parts.ts';
 import { counted, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
-import { acceptPath, causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
+import { decideAbout } from '../decide-about.ts';
+import { causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 import { formerConfigText, paragraphs } from '../tasks/outcome-text.ts';
 import { CAUSE_TYPES, effectLine, membersText, shortened, titleText, valueText } from './causes.ts';
 import { lookupCard } from './lookup-routes.ts';
@@ -55,7 +56,7 @@ export function causePage(view: CauseView, request: { csrf: string }): Html {
 <p class="lead">${effectLine(cause)} ${meaning === null ? null : withCode(meaning)} ${withCode(cure)}${commandLine(command)}</p>
 <div class="columns four">${decisionCard(view)}${replayCard(view, request)}${mayEdit ? lookupCard(view, request) : null}${fileCard(view, request)}${settleCard(view, request)}${noteCard(view, request)}</div>
 ${valuesCard(view)}${
-  type === 'guard' || type === 'api'
+  type === 'guard' || type === 'held' || type === 'api'
     ? null
     : card(membersTitle(view), [
         memberTable(members, cause, controls),
@@ -83,10 +84,10 @@ function valuesCard({ cause, query }: CauseView): Html | null {
 function decisionCard({ cause, mayDecide }: CauseView): Html | null {
   const { type, source } = cause;
   if (type === 'guard' && source !== null) {
-    const decide = mayDecide
-      ? html`<a class="button" href="${acceptPath(source)}">Look at what is gone, and decide…</a>`
-      : html`<span class="quiet">An operator decides about it.</span>`;
-    return card('Decide about this export', html`<p>${decide}</p>`);
+    return card('Decide about this export', html`<p>${decideAbout(source, 'export', mayDecide)}</p>`);
+  }
+  if (type === 'held' && source !== null) {
+    return card('Decide about this run', html`<p>${decideAbout(source, 'run', mayDecide)}</p>`);
   }
   if (type === 'run' && source !== null) {
     return card(

@@ -25,6 +25,7 @@ export const CAUSE_TYPES: Record<CauseType, { badge: string; member: string; nam
   part: { badge: 'waiting', member: 'item', name: 'Missing parts' },
   run: { badge: 'failed', member: 'run', name: 'Failed runs' },
   guard: { badge: 'guarded', member: 'record', name: 'Exports held by the guard' },
+  held: { badge: 'held', member: 'write', name: 'Runs held for approval' },
   api: namedAsState('api'),
 };
 

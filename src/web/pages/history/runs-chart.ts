@@ -16,12 +16,20 @@ const ROW = NAME + CELL + 8;
 const LABEL_DAYS = 7;
 
 /** The results, the worst first: the worst result of a day is shown. A complete day has no letter. */
-const RESULTS = ['failed', 'guarded', 'interrupted', 'running', 'complete'] as const;
+const RESULTS = ['failed', 'guarded', 'held', 'interrupted', 'running', 'complete'] as const;
 type Result = (typeof RESULTS)[number];
-const LETTERS: Record<Result, string> = { failed: 'F', guarded: 'H', interrupted: 'I', running: 'R', complete: '' };
+const LETTERS: Record<Result, string> = {
+  failed: 'F',
+  guarded: 'H',
+  held: 'A',
+  interrupted: 'I',
+  running: 'R',
+  complete: '',
+};
 const TONES: Record<Exclude<Result, 'complete'>, Tone> = {
   failed: 'bad',
   guarded: 'warn',
+  held: 'warn',
   interrupted: 'warn',
   running: 'idle',
 };
@@ -95,7 +103,7 @@ function table(days: readonly Day[]): Html {
       stateBadge(resultOf(day)),
       formatCount(day.runs),
       figure(day.failed),
-      figure(day.guarded),
+      figure(day.guarded + day.held),
       figure(day.interrupted),
       figure(day.changed),
     ]),

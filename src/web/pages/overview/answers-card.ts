@@ -34,9 +34,9 @@ type Source = OverviewView['standing']['sources'][number];
 function lastRuns({ standing, running, now }: OverviewView): Answer {
   const question = 'Did the last runs work?';
   const { sources, quarantined } = standing;
-  const { held, failed } = stopped(standing);
+  const { guarded, failed, held, decided } = stopped(standing);
   const isSound = ({ source, lastRun }: Source) =>
-    !held.has(source) && !failed.has(source) && lastRun?.result === 'complete';
+    !guarded.has(source) && !failed.has(source) && !held.has(source) && lastRun?.result === 'complete';
   const sound = sources.filter(isSound).length;
   const ended = sources.flatMap(({ lastRun }) => lastRun?.endedAt ?? []);
   const changed = sources.reduce((sum, { lastRun }) => sum + sumOf(lastRun?.streams ?? [], 'changed'), 0);
@@ -44,8 +44,10 @@ function lastRuns({ standing, running, now }: OverviewView): Answer {
     ...sourceLinks('failed', [...failed]),
     ...sourceLinks(
       'held as broken',
-      [...held].filter((source) => !failed.has(source)),
+      [...guarded].filter((source) => !failed.has(source)),
     ),
+    ...sourceLinks('held, because it would do more than is allowed', [...held]),
+    ...sourceLinks('held, and a person has decided', [...decided]),
     ...sourceLinks(
       'not read yet',
       namesOf(sources, ({ source, lastRun }) => lastRun === null && !running.includes(source)),
@@ -64,7 +66,7 @@ function lastRuns({ standing, running, now }: OverviewView): Answer {
   const lastEnd = Math.max(...ended);
   const last =
     ended.length === 0 ? null : html`, the last run ended ${timeOf(lastEnd)}, ${durationOf(now - lastEnd)} ago`;
-  const isBad = failed.size > 0 || held.size > 0;
+  const isBad = failed.size + guarded.size + held.size > 0;
   return {
     question,
     figure: html`<a href="${runsPath()}">${formatCount(sound)} of ${counted(sources.length, 'source')} complete</a>`,
@@ -73,10 +75,20 @@ function lastRuns({ standing, running, now }: OverviewView): Answer {
   };
 }
 
-/** The sources whose last export is not in the ledger: those that the guard holds, and those whose last run failed. */
-function stopped({ guarded, failedRuns }: Pick<OverviewView['standing'], 'guarded' | 'failedRuns'>) {
-  const failed = new Set(failedRuns.map(({ source }) => source));
-  return { failed, held: new Set(guarded.map(({ source }) => source)) };
+/**
+ * The sources whose last export is not in the ledger: those that the guard holds, those whose last run failed, those whose last run
+ * waits for an approval, and those about whose held run a person has decided.
+ */
+function stopped({
+  guarded,
+  failedRuns,
+  held,
+  sources,
+}: Pick<OverviewView['standing'], 'guarded' | 'failedRuns' | 'held' | 'sources'>) {
+  const names = (list: readonly { source: string }[]) => new Set(list.map(({ source }) => source));
+  const waiting = names(held);
+  const decided = sources.filter(({ source, lastRun }) => lastRun?.result === 'held' && !waiting.has(source));
+  return { guarded: names(guarded), failed: names(failedRuns), held: waiting, decided: names(decided) };
 }
 
 function namesOf(sources: readonly Source[], fits: (source: Source) => boolean): string[] {
@@ -127,7 +139,7 @@ function forPeople(view: OverviewView): Answer {
   const { standing, causes, causeCount, passportsWanted, productsInQuarantine } = view;
   if (causes === null)
     return { question, figure: 'Not known', tone: 'warn', detail: html`The causes could not be read at the moment.` };
-  const { passports, guarded, failedRuns } = standing;
+  const { passports, guarded, held, failedRuns } = standing;
   const unmade = passportsWanted ? productsInQuarantine : 0;
   const waiting = (passports.blocked ?? 0) + (passports.incomplete ?? 0) + unmade;
   const others = furtherNotes(view).length;
@@ -145,7 +157,7 @@ function forPeople(view: OverviewView): Answer {
     question,
     // The list of causes has no notes. The card below has all of it.
     figure: html`<a href="${others === 0 ? attentionPath({}) : '#attention'}">${counted(count, 'thing')}</a>`,
-    tone: guarded.length > 0 || failedRuns.length > 0 || waiting > 0 ? 'bad' : 'warn',
+    tone: guarded.length + held.length + failedRuns.length + waiting > 0 ? 'bad' : 'warn',
     detail: html`${wait}${first === undefined ? null : html` First: ${firstText(first)}`}`,
   };
 }
@@ -164,8 +176,8 @@ function doneWhen({ left, secondsLeft, down, pausedQueues, running, standing }: 
   const others = leftBeside(left);
   const detail = others.length === 0 ? null : html`${joined(others)}.`;
   if (soon === 0 && others.length === 0) {
-    const { failed, held } = stopped(standing);
-    const unread = [...new Set([...failed, ...held])];
+    const { failed, guarded, held, decided } = stopped(standing);
+    const unread = [...new Set([...failed, ...guarded, ...held, ...decided])];
     if (unread.length > 0) {
       const are = unread.length === 1 ? 'The last export is' : 'The last exports are';
       return {
@@ -238,7 +250,7 @@ type HeadlineView = Pick<
   OverviewView,
   'unmapped' | 'passportBlocker' | 'passportsWanted' | 'productsInQuarantine' | 'left'
 > & {
-  standing: Pick<OverviewView['standing'], 'passports' | 'quarantined' | 'guarded' | 'failedRuns' | 'sources'>;
+  standing: Pick<OverviewView['standing'], 'passports' | 'quarantined' | 'guarded' | 'held' | 'failedRuns' | 'sources'>;
 };
 
 /** A sentence about how many passports are published, and why the others are not. */
@@ -291,7 +303,7 @@ function waiting({ initialized = 0 }: PassportCounts, blocker: string | null): H
  * sentence names the sources that may still give some.
  */
 function allPublic({ standing, unmapped, left }: HeadlineView): Html {
-  const { quarantined, guarded, failedRuns, sources } = standing;
+  const { quarantined, guarded, held, failedRuns, sources } = standing;
   const parts = [
     ...(quarantined === 0
       ? []
@@ -302,6 +314,7 @@ function allPublic({ standing, unmapped, left }: HeadlineView): Html {
     ...guarded.map(
       ({ source, stream }) => html`the guard holds <a href="${runsPath({ source })}">${source}/${stream}</a>`,
     ),
+    ...held.map(({ source }) => html`a run of <a href="${runsPath({ source })}">${source}</a> waits for an approval`),
     ...sources.flatMap(({ source, lastRun, completeAt }) => {
       const link = html`<a href="${runsPath({ source })}">${source}</a>`;
       if (failedRuns.some((failed) => failed.source === source)) return [];

@@ -1,4 +1,4 @@
-import { adviceOnGuard } from '../../../domain/advice.ts';
+import { adviceOnGuard, adviceOnHeldRun } from '../../../domain/advice.ts';
 import { describePaddedKeys, MISSING_WORDS, type MissingOutcome, runWarnings } from '../../../domain/attention.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { kindWord } from '../../../domain/words/states.ts';
@@ -6,21 +6,22 @@ import { type Html, html } from '../../html.ts';
 import { withCode } from '../../parts.ts';
 import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { membersText, titleText } from '../attention/causes.ts';
-import { acceptPath, attentionPath, causePath, itemPath, itemsPath } from '../links.ts';
+import { decideAbout } from '../decide-about.ts';
+import { attentionPath, causePath, itemPath, itemsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
 type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'causeCount' | 'stuck'>;
 
-/** The part of the page about work for a person: guards first, then the causes that hold the most passports. */
+/** The part of the page about work for a person: what is held first, then the causes that hold the most passports. */
 export function attentionCard(view: AttentionView): Html {
-  const notes = [...guardNotes(view), ...quarantineNotes(view), ...furtherNotes(view)];
+  const notes = [...guardNotes(view), ...heldNotes(view), ...quarantineNotes(view), ...furtherNotes(view)];
   const { causes, stuck } = view;
   const nothing = notes.length === 0 && stuck.length === 0 && causes !== null && causes.length === 0;
   return html`<section class="card" aria-labelledby="attention"><h2 id="attention">What needs a person</h2>
 ${nothing ? html`<p class="quiet">Nothing.</p>` : null}${notes}${causeTable(view)}${stuckTable(view)}</section>`;
 }
 
-/** What a person has to look at that is neither a guard nor one of the causes. */
+/** What a person has to look at that is none of the causes. */
 export function furtherNotes(view: AttentionView): Html[] {
   const kinds = [suspendedNotes, missingNotes, formNotes, paddedNotes, warningNotes];
   return kinds.flatMap((notesOf) => notesOf(view));
@@ -30,8 +31,8 @@ function causeTable({ causes, causeCount }: AttentionView): Html | null {
   if (causes === null) {
     return html`<p class="warn">The causes could not be read at the moment. Load the page again, or look at <a href="/attention">needs attention</a>.</p>`;
   }
-  // The exports that the guard holds are above the table.
-  const shown = causes.filter(({ type }) => type !== 'guard');
+  // The exports and runs that are held are above the table.
+  const shown = causes.filter(({ type }) => type !== 'guard' && type !== 'held');
   if (shown.length === 0) return null;
   const more =
     causeCount > causes.length ? html`<p><a href="/attention">All ${formatCount(causeCount)} causes</a></p>` : null;
@@ -52,10 +53,15 @@ function causeRow(cause: Cause): Html {
 function guardNotes({ standing, operates }: AttentionView): Html[] {
   return standing.guarded.map((read) => {
     const { title, meaning, cure } = adviceOnGuard(read);
-    const decide = operates
-      ? html`<a class="button" href="${acceptPath(read.source)}">Look at what is gone, and decide…</a>`
-      : html`<span class="quiet">An operator decides about it.</span>`;
+    const decide = decideAbout(read.source, 'export', operates);
     return html`<div class="note bad"><p>${title} ${withCode(cure)}</p><p class="quiet">${withCode(meaning ?? '')}</p><p>${decide}</p></div>`;
+  });
+}
+
+function heldNotes({ standing, operates }: AttentionView): Html[] {
+  return standing.held.map((run) => {
+    const { title, meaning, cure } = adviceOnHeldRun(run);
+    return html`<div class="note bad"><p>${title} ${withCode(cure)}</p><p class="quiet">${meaning}</p><p>${decideAbout(run.source, 'run', operates)}</p></div>`;
   });
 }
 

@@ -7,6 +7,7 @@ import { PASSPORTS, STATES, STATES_IN_ORDER, stateWord } from '../../../domain/w
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { soonSent } from '../../../observe/standing.ts';
 import { type Html, html, joined } from '../../html.ts';
+import { withCode } from '../../parts.ts';
 import { counted, countLink, durationOf, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { latencySentence } from '../history/latency.ts';
 import { attentionPath, historyPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
@@ -101,7 +102,7 @@ function resultOf(run: RunView | null, isRunning: boolean, now: number): Html {
   }
   const ended = run.endedAt ?? run.startedAt;
   const lasted = run.endedAt === null ? null : html`, ${durationOf(run.endedAt - run.startedAt)}`;
-  const error = run.error === null ? null : html`<br /><span class="quiet">${run.error}</span>`;
+  const error = run.error === null ? null : html`<br /><span class="quiet">${withCode(run.error)}</span>`;
   return html`${runBadge(run, isRunning)} <a href="${runPath(run.id)}">${timeOf(ended)}</a>${lasted}${error}`;
 }
 

@@ -1,26 +1,16 @@
 import { runWarnings } from '../../../domain/attention.ts';
-import type { GuardedRead, RefusedRead } from '../../../domain/ports/intake.ts';
-import type { AdoptedChanges } from '../../../domain/ports/ledger/contact-ledger.ts';
-import type { GoneEffect, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { RefusedRead } from '../../../domain/ports/intake.ts';
+import type { Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
 import { stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
-import {
-  card,
-  confirmForm,
-  dataTable,
-  filterForm,
-  keyValues,
-  pageHead,
-  pager,
-  SHOWN,
-  shownMark,
-  withCode,
-} from '../../parts.ts';
-import { counted, durationOf, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
-import { acceptPath, attentionPath, goneFilePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
+import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager, withCode } from '../../parts.ts';
+import { counted, durationOf, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
+import { decideAbout } from '../decide-about.ts';
+import { attentionPath, itemsPath, runPath, runsPath } from '../links.ts';
+import { refusedText } from './accept-page.ts';
 
-export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
+export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'held', 'interrupted', 'running'] as const;
 
 interface RunsView {
   listed: Listed<RunView>;
@@ -116,8 +106,8 @@ interface RunPageView {
   isRunning: boolean;
   /** How many items were last changed by this run. */
   changedItems: Listed<unknown>['total'];
-  /** True if the guard holds the export of this run at present, so that the export can be accepted. */
-  isHeld: boolean;
+  /** What of this run waits for a person's decision: its export, which the guard holds, or all of it; null if nothing waits. */
+  decidable: 'export' | 'run' | null;
   /** The streams of this run whose exports people have refused. */
   refused: readonly RefusedRead[];
   /** False for a source that the config does not have any more. */
@@ -140,7 +130,7 @@ ${card(null, [
     ['lasted', lasted === null ? null : durationOf(lasted)],
     ['asked for by', askedBy(run)],
   ]),
-  run.error === null ? null : html`<p class="bad">${run.error}</p>`,
+  run.error === null ? null : html`<p class="${run.result === 'held' ? 'warn' : 'bad'}">${withCode(run.error)}</p>`,
   ...run.streams.flatMap(({ stream, guarded }) =>
     guarded === null ? [] : [html`<p class="bad">The guard held ${stream}: ${withCode(guarded)}</p>`],
   ),
@@ -157,10 +147,6 @@ ${card(null, [
 ${card('What it read', [accounts(run), changed(view)])}</div>`;
 }
 
-function refusedText({ source, stream, by, at }: RefusedRead): Html {
-  return html`<p>${by} has refused the export of ${source}/${stream}, ${timeOf(at)}: what was there stays. Nobody is asked again until an export lacks more.</p>`;
-}
-
 function accounts(run: RunView): Html {
   const rows = run.streams.map((stream) => [stream.stream, ...RUN_COUNTS.map((count) => runCount(stream[count]))]);
   const sum = ['all streams', ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count)))];
@@ -168,7 +154,7 @@ function accounts(run: RunView): Html {
     caption: 'Rows by stream',
     columns: [{ name: 'stream' }, ...RUN_COUNTS.map((count) => ({ name: countName(count), number: true }))],
     rows: rows.length > 1 ? [...rows, sum] : rows,
-    empty: 'The run has read nothing.',
+    empty: run.result === 'held' ? 'Nothing that the run has read is stored.' : 'The run has read nothing.',
   })}<p class="quiet">${SUM} Missing rows were in an earlier export. ${withErrorMeans(run.source)}</p>`;
 }
 
@@ -178,12 +164,10 @@ function changed({ run, changedItems: { count, atLeast } }: RunPageView): Html {
   return html`<p>${link} ${count === 1 || count === 0 ? 'was' : 'were'} last changed by this run. · <a href="${attentionPath({ source: run.source })}">What needs a person at ${run.source}</a></p>`;
 }
 
-function actions({ run, isRunning, isHeld, isConfigured, operates, csrf }: RunPageView): Html[] {
+function actions({ run, isRunning, decidable, isConfigured, operates, csrf }: RunPageView): Html[] {
   if (!operates || !isConfigured) return [];
   const { source } = run;
-  const accept = isHeld
-    ? [html`<a class="button" href="${acceptPath(source)}">Look at what is gone, and decide…</a>`]
-    : [];
+  const accept = decidable === null ? [] : [decideAbout(source, decidable, true)];
   if (isRunning) return [stopForm({ source, run: run.id }, csrf)];
   return [...accept, confirmForm({ csrf }, { action: '/runs/start', fields: { source }, button: `Run ${source} now` })];
 }
@@ -216,7 +200,7 @@ function withErrorMeans(source: string | null): Html {
 
 /** The result of a run. If the guard held one of its streams, this is shown in place of the result. */
 export function runBadge(run: RunView, isRunning: boolean): Html {
-  if (run.result === 'failed') return stateBadge('failed');
+  if (run.result === 'failed' || run.result === 'held') return stateBadge(run.result);
   if (run.streams.some(({ guarded }) => guarded !== null)) return stateBadge('guarded');
   if (run.result === 'complete') return stateBadge('complete');
   // If a run has no end and its source is not being read, the run was interrupted when its process ended.
@@ -240,150 +224,4 @@ function askedBy({ trigger, askedBy: who }: { trigger: RunView['trigger']; asked
 function stopForm({ source, run }: { source: string; run: number | null }, csrf: string): Html {
   const fields = run === null ? { source } : { source, run: String(run) };
   return confirmForm({ csrf }, { action: '/runs/stop', fields, button: `Stop the run of ${source}`, tone: 'grave' });
-}
-
-export interface AcceptView {
-  source: string;
-  guarded: readonly GuardedRead[];
-  adopted: readonly AdoptedChanges[];
-  /** The products that use what is gone, for each held read. */
-  effects: readonly GoneEffect[];
-  /** The exports of the source that people have refused, the newest first. */
-  refused: readonly RefusedRead[];
-  onMissing: 'flag' | 'ignore' | 'unpublish';
-  csrf: string;
-}
-
-const AFTERWARDS: Record<AcceptView['onMissing'], string> = {
-  flag: 'Their items stay at the platform and are shown as missing until a person decides.',
-  ignore: 'Nothing happens to their items, as the config says (onMissing: ignore).',
-  unpublish: 'The passports of products among them are withdrawn, as the config says (onMissing: unpublish).',
-};
-
-/** The page that explains the effect of accepting an export before a person confirms it. */
-export function acceptPage(view: AcceptView): Html {
-  const { source, guarded, adopted, effects, refused, onMissing, csrf } = view;
-  if (guarded.length === 0 && adopted.length === 0) {
-    const [last] = refused;
-    return html`${pageHead(`Accept the export of ${source}`)}${card(null, [html`<p>Nothing of ${source} waits for a decision.</p>`, last === undefined ? null : refusedText(last), html`<p><a href="/runs">Runs</a></p>`])}`;
-  }
-  const missing = guarded.reduce((sum, read) => sum + read.missing, 0);
-  const released = guarded.reduce((sum, read) => sum + read.released, 0);
-  const older = guarded.filter(({ isOlder }) => isOlder);
-  // A stream that is held for several reasons is listed for each.
-  const byStream = Map.groupBy(guarded, ({ stream }) => stream);
-  const creates = [...byStream.values()].reduce(
-    (sum, reads) => sum + Math.max(...reads.map((read) => read.creates)),
-    0,
-  );
-  const changes = adopted.reduce((sum, { items }) => sum + items, 0);
-  return html`${pageHead(`Accept the export of ${source}`)}
-${guarded.length === 0 ? null : card('What the guard holds', [held(guarded), ...guarded.map(goneList), ...effects.map(effectText)])}
-${adopted.length === 0 ? null : card('Changes of items that were found at the platform', adoptedTable(adopted))}
-${card('What will happen', [
-  html`<ul>
-${older.length === 0 ? null : html`<li>A run of ${source} begins. The rows of the older export then replace the rows that were read after it.</li>`}
-${missing === 0 ? null : html`<li>A run of ${source} begins. At most ${counted(missing, 'record')} that the export lacks then ${missing === 1 ? 'counts' : 'count'} as missing. ${AFTERWARDS[onMissing]}</li>`}
-${released === 0 ? null : html`<li>${counted(released, 'item')} that no row makes any more ${released === 1 ? 'counts' : 'count'} as missing.</li>`}
-${creates === 0 ? null : html`<li>${counted(creates, 'new item')} that the guard has held ${creates === 1 ? 'is' : 'are'} created. The platform cannot delete them.</li>`}
-${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes === 1 ? 'was' : 'were'} found at the platform ${changes === 1 ? 'is' : 'are'} changed there to the values of the source.</li>`}
-<li>If more records are missing from the next export, the guard holds that export again.</li></ul>`,
-  confirmForm(
-    { csrf },
-    {
-      action: '/runs/accept',
-      fields: { source, [SHOWN]: waitingMark(view) },
-      button: `The rows are really gone: accept this export of ${source}`,
-      tone: 'grave',
-    },
-  ),
-])}${guarded.every(({ isLeft }) => isLeft) ? null : refuseCard(view)}`;
-}
-
-function refuseCard(view: AcceptView): Html {
-  const { source, csrf } = view;
-  return card('Or refuse it', [
-    html`<p>What the export lacks stays as it was, and nobody is asked again until an export of ${source} lacks more.</p>`,
-    confirmForm(
-      { csrf },
-      {
-        action: '/runs/refuse',
-        fields: { source, [SHOWN]: waitingMark(view) },
-        button: `Refuse this export of ${source}`,
-        tone: 'plain',
-      },
-    ),
-  ]);
-}
-
-/** How many products use what is gone, how many of their passports everybody can see, and the first of these products. */
-function effectText({ stream, products, public: visible, examples }: GoneEffect): Html {
-  if (products === null || visible === null) {
-    return html`<p>${stream}: so much is gone that the products that use it are not counted.</p>`;
-  }
-  if (products === 0) return html`<p>${stream}: no product uses what is gone.</p>`;
-  const links = examples.map((key) => html`<li><a href="${itemPath('product', key)}">${key}</a></li>`);
-  const more = products - examples.length;
-  return html`<h3>Products that are gone, or use what is gone: ${stream} (${formatCount(products)})</h3>
-<p>The passports of ${formatCount(visible)} of them are public.</p>
-<ul>${links}${more <= 0 ? null : html`<li>and ${formatCount(more)} more</li>`}</ul>`;
-}
-
-/**
- * The mark of everything of a source that waits for the person's decision. The number of the run is left out: each run
- * that reads the same export has another number, and an acceptance is about the figures.
- */
-export function waitingMark({ guarded, adopted }: Pick<AcceptView, 'guarded' | 'adopted'>): string {
-  return shownMark([guarded.map((read) => ({ ...read, runId: null })), adopted]);
-}
-
-function held(guarded: readonly GuardedRead[]): Html {
-  return dataTable({
-    caption: 'Streams that the guard holds',
-    columns: [
-      { name: 'stream' },
-      { name: 'rows read', number: true },
-      { name: 'records missing', number: true },
-      { name: 'items released', number: true },
-      { name: 'held since' },
-      { name: 'why' },
-    ],
-    rows: guarded.map(({ stream, runId, read, missing, released, since, message, isOlder }) => [
-      stream,
-      html`<a href="${runPath(runId)}">${isOlder ? 'none' : formatCount(read)}</a>`,
-      formatCount(missing),
-      formatCount(released),
-      timeOf(since),
-      withCode(message),
-    ]),
-  });
-}
-
-/** The names of the records or items that are gone, how many more there are, and the files that have all of them. */
-function goneList({ source, stream, missing, released, gone, isLeft }: GuardedRead): Html | null {
-  if (gone.length === 0) return null;
-  const all = released > 0 ? released : missing;
-  const what = released > 0 ? 'Items that no row makes any more' : 'Records that the export lacks';
-  const more = all - gone.length;
-  const file = { source, stream, of: released > 0 ? 'released' : 'lost' };
-  // A file has the form of the files of its stream, so a stream that the config no longer has gets none.
-  const files = isLeft
-    ? null
-    : html`<p class="row"><a class="button plain" href="${goneFilePath('xlsx', file)}">Download as XLSX</a> <a class="button plain" href="${goneFilePath('csv', file)}">Download as CSV</a> <span class="quiet">all ${formatCount(all)}, each with the products that use it</span></p>`;
-  return html`<h3>${what}: ${stream} (${formatCount(all)})</h3>
-${files}<ul>${gone.map((name) => html`<li>${name}</li>`)}${more <= 0 ? null : html`<li>and ${formatCount(more)} more</li>`}</ul>`;
-}
-
-function adoptedTable(adopted: readonly AdoptedChanges[]): Html {
-  return dataTable({
-    caption: 'Changes that wait for a person',
-    columns: [{ name: 'kind' }, { name: 'items', number: true }, { name: 'fields that would change' }],
-    rows: adopted.map(({ kind, items, fields }) => [
-      KINDS[kind].many,
-      formatCount(items),
-      Object.entries(fields)
-        .map(([field, count]) => `${field} (${formatCount(count)})`)
-        .join(', '),
-    ]),
-  });
 }

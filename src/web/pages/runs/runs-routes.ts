@@ -1,6 +1,8 @@
 import { dialectOf } from '../../../daemon/sources/open-source.ts';
+import { heldText } from '../../../domain/approval.ts';
 import type { GoneRows, RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { Reads } from '../../../domain/ports/ledger/reads.ts';
+import { Fault } from '../../../lib/errors.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { refuseGuarded, stopRun, syncSources } from '../../../operations/runs.ts';
 import { SHOWN } from '../../parts.ts';
@@ -20,7 +22,9 @@ import type { Task } from '../../tasks.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
 import { columnsOf } from '../attention/causes.ts';
 import { acceptPath, runsPath } from '../links.ts';
-import { type AcceptView, acceptPage, RUN_RESULTS, runPage, runsPage, waitingMark } from './runs-pages.ts';
+import { acceptPage, type Waiting, waitingMark } from './accept-page.ts';
+import type { HeldRunView } from './held-run.ts';
+import { RUN_RESULTS, runPage, runsPage } from './runs-pages.ts';
 
 const PAGE_ROWS = 50;
 /** How long the API or the queue may be out of reach before a run that a person has started gives up waiting. */
@@ -64,7 +68,7 @@ export function runsRoutes(context: PageContext): Route[] {
       run,
       changedItems,
       isRunning: run.endedAt === null && context.running().includes(run.source),
-      isHeld: (await runtime.reads.guardedReads([run.source])).some(({ runId }) => runId === run.id),
+      decidable: await decidableOf(run),
       refused: (await reads.refusedReads(run.source)).filter(({ runId }) => runId === run.id),
       isConfigured: configured(run.source) !== null,
       operates: person.role === 'operator',
@@ -74,22 +78,47 @@ export function runsRoutes(context: PageContext): Route[] {
     return { type: 'page', title: `Run ${run.id} of ${run.source}`, body, at: '/runs' };
   }
 
-  /** What of a source waits for the person's decision. */
-  async function waiting(source: string): Promise<Pick<AcceptView, 'guarded' | 'adopted'>> {
-    return { guarded: await reads.guardedReads([source]), adopted: await reads.adoptedChanges([source]) };
+  async function decidableOf({ id, source }: { id: number; source: string }): Promise<'export' | 'run' | null> {
+    const held = runtime.held.of(source);
+    if (held?.runId === id && held.decision?.decided !== 'approved') return 'run';
+    return (await runtime.reads.guardedReads([source])).some(({ runId }) => runId === id) ? 'export' : null;
+  }
+
+  async function waiting(source: string): Promise<Waiting> {
+    const [guarded, adopted] = [await reads.guardedReads([source]), await reads.adoptedChanges([source])];
+    return { guarded, adopted, held: runtime.held.of(source) };
+  }
+
+  async function heldView(run: Waiting['held']): Promise<HeldRunView | null> {
+    if (run === null) return null;
+    try {
+      return { run, plan: { outline: await runtime.held.outline(run) } };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return { run, plan: { problem: error.message } };
+    }
+  }
+
+  /** The number of the run about which a person decides, for the audit log. */
+  function heldRun(request: WebRequest): Promise<object> {
+    const held = runtime.held.of(request.form.get('source') ?? '');
+    return Promise.resolve(held === null ? {} : { run: held.runId });
   }
 
   async function acceptForm(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
+    const { guarded, adopted, held } = await waiting(source);
     const body = acceptPage({
       source,
-      ...(await waiting(source)),
+      guarded,
+      adopted,
+      held: await heldView(held),
       effects: await reads.goneEffects(source),
       refused: await reads.refusedReads(source),
       onMissing: configured(source)?.onMissing ?? 'flag',
       csrf: request.csrf,
     });
-    return { type: 'page', title: `Accept the export of ${source}`, body, at: '/runs' };
+    return { type: 'page', title: `Decide about ${source}`, body, at: '/runs' };
   }
 
   /** The file with what is gone in a held read, so that a person can look at all of it before accepting the export. */
@@ -105,13 +134,22 @@ export function runsRoutes(context: PageContext): Route[] {
     return tableDownload([source.id, stream, 'gone'], columns, pages(), { format, dialect });
   }
 
-  async function start(request: WebRequest, { accept }: { accept: boolean }): Promise<WebAnswer> {
+  /** The whole plan of the held run of a source, so that a person can look at all of it before approving the run. */
+  async function heldPlan(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
-    const title = accept ? `Acceptance of the export of ${source}.` : `Run of ${source}.`;
-    for (const one of accept ? [] : tasks.list()) {
+    const run = runtime.held.of(source);
+    if (run === null) throw notFound(`No run of ${source} is held.`);
+    const chunks = await runtime.held.bytes(run);
+    return { type: 'download', name: `${source}-run-${run.runId}.jsonl`, contentType: 'application/x-ndjson', chunks };
+  }
+
+  async function start(request: WebRequest): Promise<WebAnswer> {
+    const source = sourceOf(request);
+    const title = `Run of ${source}.`;
+    for (const one of tasks.list()) {
       if (one.title === title && (await stillReads(one, source))) return { type: 'redirect', to: `/tasks/${one.id}` };
     }
-    const asked = { sources: [source], accept: accept ? [source] : [], waitMs: WAIT_MS };
+    const asked = { sources: [source], accept: [], waitMs: WAIT_MS };
     return startTask(tasks, syncSources, asked, { person: request.person, title });
   }
 
@@ -127,25 +165,48 @@ export function runsRoutes(context: PageContext): Route[] {
 
   async function acceptShown(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
-    if (request.form.get(SHOWN) === waitingMark(await waiting(source))) return start(request, { accept: true });
-    const text = 'What waits for your decision has changed since the page was loaded, so nothing was accepted.';
-    return { type: 'redirect', to: acceptPath(source), notice: { text, tone: 'warn' } };
+    const shown = await waiting(source);
+    if (request.form.get(SHOWN) !== waitingMark(shown)) {
+      const text = 'What waits for your decision has changed since the page was loaded, so nothing was accepted.';
+      return { type: 'redirect', to: acceptPath(source), notice: { text, tone: 'warn' } };
+    }
+    const { guarded, adopted, held } = shown;
+    const approve = held === null ? [] : [held.runId];
+    const title = [
+      ...(guarded.length + adopted.length > 0 ? [`Acceptance of the export of ${source}.`] : []),
+      ...(held === null ? [] : [`Approval of run ${held.runId} of ${source}: ${heldText(held)}.`]),
+    ].join(' ');
+    const asked = { sources: [source], accept: [source], approve, waitMs: WAIT_MS };
+    return startTask(tasks, syncSources, asked, { person: request.person, title });
   }
 
   async function refuseShown(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
-    if (request.form.get(SHOWN) !== waitingMark(await waiting(source))) {
+    const { held, ...shown } = await waiting(source);
+    if (request.form.get(SHOWN) !== waitingMark({ held, ...shown })) {
       const text = 'What waits for your decision has changed since the page was loaded, so nothing was refused.';
       return { type: 'redirect', to: acceptPath(source), notice: { text, tone: 'warn' } };
     }
-    const reads = await runtime.ledger.refuse({ source, by: request.person.name });
+    const by = request.person.name;
+    const runs = held === null ? [] : [held.runId];
+    const run = await runtime.held.refuse(source, { by, at: clock.now(), runs });
+    const refused = await runtime.ledger.refuse({ source, by });
+    const texts = [
+      ...(refused.length === 0
+        ? []
+        : [
+            `The export of ${source} is refused: what was there stays. Nobody is asked again until an export lacks more.`,
+          ]),
+      ...(run === null
+        ? []
+        : [
+            `Run ${run.runId} of ${source} is refused: nothing of it is stored. Nobody is asked again until a run would do something else.`,
+          ]),
+    ];
     const notice: Notice =
-      reads.length === 0
-        ? { text: `No export of ${source} waits for a decision, so nothing was refused.`, tone: 'warn' }
-        : {
-            text: `The export of ${source} is refused: what was there stays. Nobody is asked again until an export lacks more.`,
-            tone: 'good',
-          };
+      texts.length === 0
+        ? { text: `Nothing of ${source} waits for a decision, so nothing was refused.`, tone: 'warn' }
+        : { text: texts.join(' '), tone: 'good' };
     return { type: 'redirect', to: acceptPath(source), notice };
   }
 
@@ -167,11 +228,12 @@ export function runsRoutes(context: PageContext): Route[] {
     get('/runs/accept', 'operator', acceptForm),
     get('/runs/gone.csv', 'operator', (request) => goneFile(request, 'csv'), { fields: GONE_FIELDS }),
     get('/runs/gone.xlsx', 'operator', (request) => goneFile(request, 'xlsx'), { fields: GONE_FIELDS }),
+    get('/runs/held.jsonl', 'operator', heldPlan, { fields: HELD_FIELDS }),
     get('/runs/:id', 'viewer', one),
-    form('/runs/start', syncSources, (request) => start(request, { accept: false }), { action: 'run.start' }),
+    form('/runs/start', syncSources, start, { action: 'run.start' }),
     form('/runs/stop', stopRun, stop),
-    form('/runs/accept', syncSources, acceptShown, { action: 'export.accept' }),
-    form('/runs/refuse', refuseGuarded, refuseShown),
+    form('/runs/accept', syncSources, acceptShown, { action: 'export.accept', subject: heldRun }),
+    form('/runs/refuse', refuseGuarded, refuseShown, { subject: heldRun }),
   ];
 }
 
@@ -203,6 +265,7 @@ async function* gonePages(
 const ALL = { path: runsPath(), name: 'All runs' };
 const GONE_FILTER = { values: ['lost', 'released'] as const, all: ALL };
 const GONE_FIELDS = { names: ['source', 'stream', 'of'], all: ALL };
+const HELD_FIELDS = { names: ['source'], all: ALL };
 const RESULT_FILTER = { values: RUN_RESULTS, all: ALL };
 const LIST_FIELDS = { names: ['source', 'stream', 'result', 'after'], all: ALL };
 

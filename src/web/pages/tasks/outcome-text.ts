@@ -1,5 +1,6 @@
 // The results of tasks, in sentences with links. The results come from the operations, in the memory of this process.
 
+import { heldText } from '../../../domain/approval.ts';
 import type { BackupFile } from '../../../domain/ports/ledger/care-ledger.ts';
 import type { PartsAnswer } from '../../../domain/ports/ledger/contact-ledger.ts';
 import { stateWord } from '../../../domain/words/states.ts';
@@ -15,7 +16,7 @@ import type { CorrectionResult } from '../../../pipeline/store-page.ts';
 import { type Html, html, plainText } from '../../html.ts';
 import { counted, formatCount } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
-import { attentionPath, causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
+import { acceptPath, attentionPath, causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 import type { SettingsChecked } from '../settings/check-settings.ts';
 
 type Sentences = readonly (Html | null)[];
@@ -163,6 +164,10 @@ function syncedText(synced: Synced | null): Sentences {
     ...failedRuns.map(
       (run) =>
         html`<p class="bad">${failedRunText(run)} <a href="${runsPath({ source: run.source })}">Its runs</a></p>`,
+    ),
+    ...synced.held.map(
+      (run) =>
+        html`<p class="warn">A run of ${run.source} is held: it would make ${heldText(run)}, and nothing of it is stored. <a href="${acceptPath(run.source)}">Look at what it would do, and decide</a></p>`,
     ),
     needs === 0 || stuck.length > 0
       ? null

@@ -1,0 +1,81 @@
+// What people see of the plan of a held run. The file is beside the ledger, so anybody with access to the folder may have changed it.
+
+import { type FileHandle, open } from 'node:fs/promises';
+import type { WaitingRun } from '../../domain/approval.ts';
+import { fault } from '../../domain/faults.ts';
+import { createPlanOutline, type PlanOutline } from '../../domain/plan-outline.ts';
+import { fileReasonOf, messageOf } from '../../lib/errors.ts';
+import { readPlanFile } from './plan-file.ts';
+
+const AGAIN = 'Read the source again: the next run that is held makes a new plan.';
+
+/** @param fileOf gives the file with the plan of the held run of a source */
+export function createHeldPlans(fileOf: (source: string) => string) {
+  /** The outlines by source, because a plan with a million items takes long to read. */
+  const outlines = new Map<string, { of: string; outline: Promise<PlanOutline> }>();
+
+  /** Changes with each change of the file. */
+  async function versionOf(file: string): Promise<string> {
+    const handle = await openPlan(file);
+    try {
+      const { ino, size, mtimeMs } = await handle.stat();
+      return `${ino} ${size} ${mtimeMs}`;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  return {
+    /**
+     * What a held run would do, with the first items of each action.
+     *
+     * @throws Fault `usage` if its plan is gone, or is not as it was written
+     */
+    async outline(run: WaitingRun): Promise<PlanOutline> {
+      const file = fileOf(run.source);
+      const of = `${run.writes.digest} ${await versionOf(file)}`;
+      const known = outlines.get(run.source);
+      if (known?.of === of) return known.outline;
+      const outline = readOutline(file, run);
+      outlines.set(run.source, { of, outline });
+      try {
+        return await outline;
+      } catch (error) {
+        outlines.delete(run.source);
+        throw error;
+      }
+    },
+    /**
+     * The file of the plan as it is.
+     *
+     * @throws Fault `usage` if it is gone
+     */
+    async bytes(run: WaitingRun): Promise<AsyncIterable<Uint8Array>> {
+      const handle = await openPlan(fileOf(run.source));
+      return handle.createReadStream();
+    },
+  };
+}
+
+async function openPlan(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    throw fault('usage', `${file} cannot be read: ${fileReasonOf(error)}.`, { suggestion: AGAIN, cause: error });
+  }
+}
+
+async function readOutline(file: string, run: WaitingRun): Promise<PlanOutline> {
+  const found = createPlanOutline();
+  let digest: string;
+  try {
+    ({ digest } = (await readPlanFile(file, (item) => found.add(item))).writes);
+  } catch (error) {
+    // A file that was changed can also break the reader, as with a value that is nested too deep.
+    throw fault('usage', messageOf(error), { suggestion: AGAIN, cause: error });
+  }
+  if (digest !== run.writes.digest) {
+    throw fault('usage', `${file} is not the plan of run ${run.runId}.`, { suggestion: AGAIN });
+  }
+  return found.outline();
+}
