@@ -36,7 +36,7 @@ const countedNow = () => ({
 /** How often the figures were compared that are only shown at some moments. */
 const seen: Moment['seen'] = new Map();
 /** The run that was started on a page, and how many deliveries had ended before. */
-let task: { path: string; source: string; endedBefore: number } | null = null;
+let task: { path: string; endedBefore: number } | null = null;
 
 /** Compares everything that is shown now with the books. */
 async function look(of: string): Promise<void> {
@@ -53,7 +53,7 @@ async function look(of: string): Promise<void> {
       running: night.served.daemon.runtime.pulling(),
       answered,
       speed,
-      task: task === null || !isTaskOpen ? null : { ...task, ended: ended - task.endedBefore },
+      task: task === null || !isTaskOpen ? null : { path: task.path, ended: ended - task.endedBefore },
       seen,
       // Each run counts what it has stored.
       activity: { ...activity, rows: books.runs.reduce((sum, { read }) => sum + read, 0) },
@@ -88,7 +88,7 @@ async function startOnPage(source: string): Promise<void> {
   const endedBefore = night.ended();
   const { status, headers } = await visitor.post('/runs/start', { source });
   expect(status).toBe(303);
-  task = { path: headers.location ?? '', source, endedBefore };
+  task = { path: headers.location ?? '', endedBefore };
 }
 
 async function taskState(path: string): Promise<string> {

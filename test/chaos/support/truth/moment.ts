@@ -14,7 +14,7 @@ export interface Moment {
   answered: number;
   speed: Speed;
   /** A task that was started on a page and has not ended, with how many deliveries have ended since. */
-  task: { path: string; source: string; ended: number } | null;
+  task: { path: string; ended: number } | null;
   /** How often a figure that is only shown at some moments was compared, by its name. */
   seen: Map<'latency' | 'usual latency' | 'time left' | 'task', number>;
   /** What was counted since the ledger is new. */

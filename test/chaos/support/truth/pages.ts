@@ -330,7 +330,7 @@ const PROGRESS_WITHIN_MS = 5000;
 async function oneTask(moment: Moment, causes: Causes): Promise<Claim[]> {
   const { task } = moment;
   if (task === null) return [];
-  const { path, source, ended } = task;
+  const { path, ended } = task;
   const until = performance.now() + PROGRESS_WITHIN_MS;
   for (;;) {
     const claims = await pageClaims(moment, causes, path, (page, _rows, fact) => {
@@ -340,7 +340,12 @@ async function oneTask(moment: Moment, causes: Causes): Promise<Claim[]> {
       page.sentence(/Deliveries that wait for other items ([\d,]+)/, fact('left waiting'));
       page.sentence(/Passports that wait for a complete product ([\d,]+)/, fact('passports incomplete'));
       page.sentence(/Sent, no answer yet ([\d,]+)/, fact('left in_doubt'));
-      page.sentence(new RegExp(`${source}/\\w+: ([\\d,]+) records read`), lastRun(moment, source)?.read ?? 0);
+      // A task also shows what other runs read meanwhile, and what was read before its own run begins.
+      for (const [stream = '', text = ''] of page.texts(/(\w+\/\w+): ([\d,]+) records read/)) {
+        const reads = moment.books.runs.filter((run) => stream.startsWith(`${run.source}/`)).map((run) => run.read);
+        const read = Number(text.replaceAll(',', ''));
+        page.claim(`rows read of ${stream}`, read, reads.includes(read) ? read : (reads[0] ?? 0));
+      }
       page.sentence(new RegExp(`Duration ${DURATION}`));
     });
     if (claims.every(({ shown, is }) => shown === is) || performance.now() > until) {
