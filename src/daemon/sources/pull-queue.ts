@@ -87,6 +87,7 @@ export function createPullQueue(options: PullQueueOptions) {
     try {
       const { runId, result } = await options.pull(source, { trigger }, abort.signal);
       if (result === 'complete') return { status: 'done', note: `Run ${runId} is complete.` };
+      if (result === 'held') return { status: 'done', note: `Run ${runId} is held until a person decides about it.` };
       // The ledger stores the run as interrupted, and the next daemon repeats it.
       return { status: 'done', note: `Run ${runId} was interrupted. It is repeated at the next start.` };
     } catch (error) {

@@ -1,7 +1,14 @@
 // The steps that explain why a product is not at the platform with the content that its sources have: the reads of its
 // sources, its row, the rows that belong to it, and the items that it waits for.
 
-import { adviceOnFailedRun, adviceOnIssue, cureOfLostRow, guardSteps } from '../../domain/advice.ts';
+import {
+  adviceOnFailedRun,
+  adviceOnIssue,
+  cureOfLostRow,
+  guardSteps,
+  heldSteps as stepsOfHeld,
+  stepsText,
+} from '../../domain/advice.ts';
 import { formatPlace, foundText, type Issue, type Place } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { RefStanding } from '../../domain/ports/ledger/ledger-views.ts';
@@ -59,6 +66,13 @@ export function sourceStep(reads: ViewReads, source: string, own: boolean): Step
   if (run.result === 'failed') {
     const clause = `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`;
     return step(held, clause, { advice: adviceOnFailedRun(source) });
+  }
+  if (run.result === 'held') {
+    const [first, ...others] = stepsOfHeld({ source });
+    return step(held, `the last run of ${name} is held since ${at}, because it would do more than is allowed`, {
+      cure: `${first?.text}. ${stepsText(others)}`,
+      command: first?.command ?? null,
+    });
   }
   if (run.result !== 'complete') {
     const cure = 'Read the source again.';

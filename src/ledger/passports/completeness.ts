@@ -189,7 +189,11 @@ function sourceBlocker(reads: PassportReads, source: string): string | null {
     : null;
 }
 
-const ENDINGS: Record<string, string> = { failed: 'failed', interrupted: 'was interrupted' };
+const ENDINGS: Record<string, string> = {
+  failed: 'failed',
+  held: 'is held, because it would do more than is allowed',
+  interrupted: 'was interrupted',
+};
 
 function partBlockers(what: string, { state, reason, recordState, place, waitsFor }: PartRow): string[] {
   const blockers: string[] = [];

@@ -229,6 +229,17 @@ describe('a run that would do more than its source allows', () => {
     expect(names()).toHaveLength(3);
   });
 
+  it('new passports wait while the run of their parts is held', async () => {
+    await open([erp(null), plm, { ...bom, approve: { creates: 0 } }], {
+      passports: { init: 'when-complete', publish: 'auto' },
+    });
+    expect((await sync()).exit).toBe(4);
+    expect(world.contents().publications).toEqual([]);
+    expect((await dpp('why', 'A-0')).stdout).toMatch(/the last run of .*bom.* is held/);
+    expect((await sync('--accept', 'bom')).exit).toBe(0);
+    expect(world.contents().publications).toHaveLength(3);
+  });
+
   it('the run is shown as held, and leaves no folder behind', async () => {
     await open([erp({ creates: 2 })]);
     await sync();
