@@ -91,6 +91,7 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     if (request.of === 'sync') await stageRechecks(rehearsal);
     // What is due anyway is no effect of the config or the run.
     else await acceptance.acceptAll(async () => undefined, abort);
+    const before = request.of === 'sync' ? NOTHING_LEFT : await leftNow(rehearsal);
     if (request.of === 'config') await rehearsal.mapAgain(sources, abort);
     const read =
       request.of === 'config' ? { runs: [], failed: [] } : await pullAll(rehearsal, inOrder(config, sources), abort);
@@ -99,7 +100,7 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     const sent = await acceptance.acceptAll(report, abort);
     // A part of a plan would look like a whole one.
     if (abort.aborted) throw INTERRUPTED;
-    const unconfirmed = await reportLeft(rehearsal, sources, report);
+    const unconfirmed = await reportLeft(rehearsal, { sources, before }, report);
     const standing = await rehearsal.reads.standing(standingAsked(config, sources));
     return {
       counts,
@@ -160,37 +161,58 @@ async function importRequests({ ledger, clock }: Rehearsal, { profile }: Runtime
   return requests;
 }
 
-/** Reports the items that a sync would leave as they are, with the reason. Returns how many writes it would look up. */
-async function reportLeft(
-  { ledger }: Rehearsal,
-  sources: readonly string[],
-  report: (items: readonly PlannedItem[]) => Promise<void>,
-): Promise<number> {
-  let unconfirmed = 0;
+/** The states of items that are not sent, by the id of the item. */
+type LeftStates = ReadonlyMap<number, string>;
+const NOTHING_LEFT: LeftStates = new Map();
+
+/** The items that are not sent, page by page: first those that wait for other items. */
+async function* leftPages({ ledger }: Rehearsal) {
   for (const which of ['waiting', 'stuck'] as const) {
-    let afterId = 0;
-    for (;;) {
+    for (let afterId = 0; ; ) {
       const items = await ledger.leftItems({ of: which, afterId, limit: PAGE });
-      unconfirmed += items.filter(({ state, dueAt }) => state === 'in_doubt' && dueAt > 0).length;
-      const selected = items.filter(({ source }) => sources.includes(source));
-      const waiting = which === 'waiting' ? await ledger.intendedWrites(selected.map(({ id }) => id)) : null;
-      await report(
-        selected.map(({ id, kind, key, naturalKey, source, state, reason }) => ({
-          action: 'blocked',
-          kind,
-          key,
-          naturalKey,
-          source,
-          fields: {},
-          state,
-          reason,
-          ...(waiting === null ? {} : { waitsFor: undelivered(waiting.get(id)) }),
-        })),
-      );
+      yield { which, items };
       const last = items.at(-1);
       if (last === undefined || items.length < PAGE) break;
       afterId = last.id;
     }
+  }
+}
+
+async function leftNow(rehearsal: Rehearsal): Promise<LeftStates> {
+  const states = new Map<number, string>();
+  for await (const { items } of leftPages(rehearsal)) for (const { id, state } of items) states.set(id, state);
+  return states;
+}
+
+/**
+ * Reports the items that a sync would leave as they are, with the reason. Returns how many writes it would look up.
+ *
+ * @param before the items that were left before what is planned; they are not reported again
+ */
+async function reportLeft(
+  rehearsal: Rehearsal,
+  { sources, before }: { sources: readonly string[]; before: LeftStates },
+  report: (items: readonly PlannedItem[]) => Promise<void>,
+): Promise<number> {
+  let unconfirmed = 0;
+  for await (const { which, items } of leftPages(rehearsal)) {
+    unconfirmed += items.filter(({ state, dueAt }) => state === 'in_doubt' && dueAt > 0).length;
+    const selected = items.filter(({ id, source, state }) => sources.includes(source) && before.get(id) !== state);
+    const ids = selected.map(({ id }) => id);
+    const waiting = which === 'waiting' ? await rehearsal.ledger.intendedWrites(ids) : null;
+    await report(
+      selected.map(({ id, kind, key, naturalKey, source, state, reason }) => ({
+        action: 'blocked',
+        kind,
+        key,
+        naturalKey,
+        source,
+        fields: {},
+        state,
+        reason,
+        ...(waiting === null ? {} : { waitsFor: undelivered(waiting.get(id)) }),
+      })),
+    );
   }
   return unconfirmed;
 }

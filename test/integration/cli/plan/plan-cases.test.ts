@@ -128,6 +128,15 @@ describe('a plan of another config over the stored rows', () => {
     expect(plan.summary.runs).toEqual([]);
   });
 
+  it('what is blocked or waits already is no effect of a config', async () => {
+    await begin();
+    world.sandbox.faults.add({ operation: 'material.create', kind: 'status', status: 422 });
+    const { items } = await world.sync();
+    expect(items).toMatchObject({ material: { rejected: 2 } });
+    expect((await planOf(world)).items.map(({ action }) => action)).toContain('blocked');
+    expect((await planOf(world, '--stored')).items).toEqual([]);
+  });
+
   it('a plan of another mapping shows the fields that it changes, and the public passports that show them', async () => {
     await begin();
     await world.sync();
