@@ -72,7 +72,8 @@ export function restoreLedger({
     const isInPlace = from === null || (existsSync(from) && realpathSync(from) === place);
     assertUsable(isInPlace ? place : from, target, steps);
     const stamp = new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
-    const kept = isInPlace ? null : putInPlace(from, { place, keepAs: `${place}.before-${stamp}`, now: clock.now() });
+    const keepAs = freeName(`${place}.before-${stamp}`);
+    const kept = isInPlace ? null : putInPlace(from, { place, keepAs, now: clock.now() });
 
     const generation = readMark(file)?.generation ?? 0;
     // An upgrade of a copied backup needs no further backup: the original is unchanged.
@@ -89,6 +90,14 @@ export function restoreLedger({
     }
   } finally {
     lock.release();
+  }
+}
+
+/** The name, with a number if there is such a file: two restores may begin in the same second. */
+function freeName(name: string): string {
+  for (let number = 1; ; number += 1) {
+    const numbered = number === 1 ? name : `${name}-${number}`;
+    if (!existsSync(numbered)) return numbered;
   }
 }
 

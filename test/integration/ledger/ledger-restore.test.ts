@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -305,6 +305,19 @@ describe('a ledger that is restored from a backup', () => {
       expect((await world.sync()).items.bom_item).toEqual({ delivered: 5 });
     },
   );
+
+  it('two restores in the same second keep both former ledgers', async () => {
+    await world.sync();
+    await command('ledger', 'backup', backupFile());
+    const restored = [
+      await command('ledger', 'restore', backupFile()),
+      await command('ledger', 'restore', backupFile()),
+    ];
+    expect(restored.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    const kept = readdirSync(join(world.folder, 'data')).filter((name) => /\.before-\w+(-2)?$/.test(name));
+    expect(kept).toHaveLength(2);
+    await world.sync();
+  });
 });
 
 /** Prunes the item's history as after years, so that only the entries that are never pruned are left. */
