@@ -69,7 +69,7 @@ export interface RuntimeOptions {
 /** All parts of one process that works on a ledger. A pull and a correction start the workers when there is something to map. */
 export interface Runtime
   extends Pick<OpenedLedger, 'reads' | 'counting' | 'voided'>,
-    Pick<Delivery, 'engine' | 'passports' | 'recheck' | 'platform' | 'unreadable'>,
+    Pick<Delivery, 'engine' | 'passports' | 'recheck' | 'platform' | 'unreadable' | 'holdWrites'>,
     Pick<Pulls, 'pull' | 'pulling' | 'hasPull' | 'correct' | 'stopRun'>,
     Pick<Replays, 'replay' | 'replayForm'> {
   config: RuntimeConfig;
@@ -288,6 +288,7 @@ function connect(
     platform,
     api,
     unreadable: delivery.unreadable,
+    holdWrites: delivery.holdWrites,
     ...pulls,
     ...replays,
     ledgerLost: () => ledger.lost(),

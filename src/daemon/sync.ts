@@ -56,6 +56,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const remapped: SyncReport['remapped'] = [];
   let problem: Fault | null = null;
   let accepted: Acceptance | null = null;
+  // The plan was made from all rows. So nothing is sent before they are mapped, because an item may be due in its former form.
+  const release = planned === null ? () => undefined : runtime.holdWrites();
   try {
     if (request.accept && request.accept.length > 0) {
       const decider = { by: request.askedBy ?? 'cli', at: clock.now(), runs: request.approve };
@@ -83,11 +85,12 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     } finally {
       resume();
     }
-    const ended = await untilDone(runtime, { ...request, since: startedAt, pause }, clock);
+    const ended = await untilDone(runtime, { ...request, since: startedAt, pause, onMapped: release }, clock);
     problem = ended ?? problem;
     // After an abort the workers are stopped first, so that the counts below are read after the last request has ended.
     if (request.abort.aborted) await runtime.stopWorkers();
   } finally {
+    release();
     pause.end();
     unsubscribe();
     await planned?.close();
@@ -127,7 +130,7 @@ async function landed({ reads }: Runtime, sources: readonly string[], clock: Clo
 /** Waits until all automatic work of the request is done. Returns the fault that stopped it, if there is one. */
 async function untilDone(
   runtime: Runtime,
-  request: SyncRequest & { since: number; pause: PauseBetweenLooks },
+  request: SyncRequest & { since: number; pause: PauseBetweenLooks; onMapped: () => void },
   clock: Clock,
 ): Promise<Fault | null> {
   const { abort, waitMs, of, pause } = request;
@@ -140,6 +143,7 @@ async function untilDone(
     const lookedAt = clock.ticks();
     // `isMapping` is read before the counts, so that the counts include records that are mapped in between.
     const isMapping = maps(runtime, of);
+    if (!isMapping) request.onMapped();
     const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status(of);
     const lookMs = clock.ticks() - lookedAt;
     const trouble = status.trouble ?? runtime.mapping.mapQueue.trouble() ?? runtime.paused();

@@ -1,3 +1,4 @@
+import { OPERATIONS } from '../domain/delivery/operation.ts';
 import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type {
   DeliveryLedger,
@@ -96,7 +97,9 @@ export function createDelivery(options: DeliveryOptions) {
     canImport: () => health.allows('product.import'),
     clock,
   });
-  const paused = () => [...pause.operations(), ...bulk.paused()];
+  /** How many callers of `holdWrites` let no write begin. */
+  let holds = 0;
+  const paused = () => (holds > 0 ? OPERATIONS : [...pause.operations(), ...bulk.paused()]);
   const suspended = () => suspendedBy(health.refused().keys(), profile, paused());
   const echoes = createEchoes(ledger);
   const wakes = { engine: createWake(clock), admission: createWake(clock) };
@@ -120,6 +123,17 @@ export function createDelivery(options: DeliveryOptions) {
   const beside = { unconfirmed, contact, recheck, passports, failedJobs };
   const engine = createEngine({ ...parts, ...beside, window, dispatcher, claims, path, suspended });
 
+  function holdWrites(): () => void {
+    holds += 1;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      holds -= 1;
+      engine.wake();
+    };
+  }
+
   return {
     engine,
     health,
@@ -138,6 +152,12 @@ export function createDelivery(options: DeliveryOptions) {
       gate.setCeiling(maxRate);
       wakes.admission.wake();
     },
+    /**
+     * Lets no write begin. Lists are read meanwhile, and requests in flight end.
+     *
+     * @returns a function that ends the hold
+     */
+    holdWrites,
     /** Call it after items were mapped: deliveries may be due, and passports need evaluation. */
     itemsMapped() {
       passports.markDirty();

@@ -123,6 +123,32 @@ describe('sync --plan, while something else happens', () => {
     expect(names()).toEqual([]);
   });
 
+  it('a write that was due before a plan is not sent in its former form', async () => {
+    world = await createWorld({ config: { sources: [csv('erp')] }, files: { 'erp.csv': 'SKU,NAME\nA,Pump\n' } });
+    await stopWhenMapped();
+    world.write('erp.csv', 'SKU,NAME\nA,Steel pump\n');
+    await planned();
+    world.requests();
+    expect((await dpp('sync', '--plan', planFile())).exitCode).toBe(0);
+    expect(world.requests()).toEqual({ 'product.list': 1, 'product.create': 1 });
+    expect(names()).toEqual(['Steel pump']);
+  });
+
+  /** Syncs until the rows are mapped. The creates wait for the list of the platform. */
+  async function stopWhenMapped(): Promise<void> {
+    world.sandbox.faults.add({ operation: 'product.list', kind: 'latency', ms: 3_600_000 });
+    const stop = new AbortController();
+    const runtime = await world.open();
+    try {
+      runtime.bus.subscribe(({ type }) => type === 'mapped' && stop.abort());
+      const report = await sync(runtime, { sources: [], waitMs: WAIT_MS, abort: stop.signal }, systemClock);
+      expect(report.left).toBe(1);
+    } finally {
+      world.endLatency();
+      await runtime.close();
+    }
+  }
+
   it('a daemon sends the rows of the plan too, and not those that have changed since', async () => {
     world = await createWorld({ config: { sources: [csv('erp')] }, files: { 'erp.csv': 'SKU,NAME\nA,Pump\n' } });
     await planned();
