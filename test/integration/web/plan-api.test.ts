@@ -3,6 +3,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { planIn } from '../../support/plans/planned.ts';
 import {
   createProductsWorld,
   runSource,
@@ -10,7 +11,6 @@ import {
   startDaemon,
   WEB_TOKEN,
 } from '../../support/worlds/daemon-world.ts';
-import { planIn } from '../cli/plan/planned.ts';
 
 let web: ServedWorld;
 beforeEach(async () => {

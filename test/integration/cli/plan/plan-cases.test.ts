@@ -4,10 +4,10 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../../../support/cli/cli-here.ts';
+import { type Planned, planOf } from '../../../support/plans/planned.ts';
 import { createAtPlatform } from '../../../support/worlds/settle-world.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../../support/worlds/small-export.ts';
 import { createWorld, type World, type WorldOptions } from '../../../support/worlds/world.ts';
-import { type Planned, planOf } from './planned.ts';
 
 let world: World;
 afterEach(() => world.remove());

@@ -11,11 +11,11 @@ import { pullAndMap, row } from '../../../support/ledger/records.ts';
 import { withLedger } from '../../../support/ledger/world-ledger.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../../support/machine/as-another-user.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../../support/machine/small-disk.ts';
+import { planIn, planOf } from '../../../support/plans/planned.ts';
 import { REPOSITORY } from '../../../support/worlds/config-folder.ts';
 import { startDaemon } from '../../../support/worlds/daemon-world.ts';
 import { largeExport, SMALL, SMALL_SOURCES, smallFiles } from '../../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../../support/worlds/world.ts';
-import { planIn, planOf } from './planned.ts';
 
 const LAUNCHER = join(REPOSITORY, 'src/launcher.mjs');
 const OTHER = {

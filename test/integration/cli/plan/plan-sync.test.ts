@@ -2,15 +2,13 @@
 
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { scaled } from '../../../support/runner/chaos.ts';
+import { namesIn, plannedEffects, watchPlatform } from '../../../support/plans/effects.ts';
+import { type Planned, planOf } from '../../../support/plans/planned.ts';
 import { REPOSITORY } from '../../../support/worlds/config-folder.ts';
 import { refuseCreates } from '../../../support/worlds/daemon-world.ts';
 import { createWorld, type World, type WorldOptions } from '../../../support/worlds/world.ts';
-import { namesIn, plannedEffects, watchPlatform } from './effects.ts';
-import { type Planned, planOf } from './planned.ts';
 
 const OFF = { enabled: false };
 const NO_GATES = { gates: { productComplete: OFF, bomPresent: OFF, materialData: OFF } };
@@ -23,13 +21,13 @@ interface Export {
 }
 
 const GUARD = { maxMissing: '100%', maxDrop: '100%' };
-const sourcesOf = (onMissing: string) => [
+const SOURCES = [
   {
     id: 'plm',
     connector: 'csv',
     options: { path: './exports/bom.csv', key: ['ID'] },
     guard: GUARD,
-    onMissing,
+    onMissing: 'unpublish',
     mappings: [
       {
         to: 'bom_item',
@@ -47,7 +45,7 @@ const sourcesOf = (onMissing: string) => [
       materials: { path: './exports/materials.csv', key: ['ID'] },
     },
     guard: GUARD,
-    onMissing,
+    onMissing: 'unpublish',
     mappings: [
       {
         stream: 'products',
@@ -89,25 +87,13 @@ async function compare(world: World): Promise<Planned> {
   const effects = watchPlatform(world);
   const plan = await planOf(world);
   const report = await world.sync();
-  const isRefused = plan.summary.failed.length > 0;
-  expect(report.fault?.code).toBe(isRefused ? 'source.refused' : undefined);
+  expect(report.fault).toBeNull();
   const planned = plannedEffects(plan.items, namesIn(world));
   expect(planned).toEqual(effects());
-  expect(plan.exitCode).toBe(isRefused ? 3 : planned.length > 0 ? 4 : 0);
-  const counts = ({ read, changed, unchanged, quarantined, excluded, missing }: (typeof report.runs)[number]) => [
-    read,
-    changed,
-    unchanged,
-    quarantined,
-    excluded,
-    missing,
-  ];
-  expect(plan.summary.runs.map((run) => counts(run as (typeof report.runs)[number]))).toEqual(report.runs.map(counts));
-  const { missing, quarantined } = plan.summary;
-  expect({ missing, quarantined }).toEqual({ missing: report.missing, quarantined: report.quarantined });
+  expect(plan.exitCode).toBe(planned.length > 0 ? 4 : 0);
   const again = await planOf(world);
   expect(plannedEffects(again.items, namesIn(world))).toEqual([]);
-  expect(again.exitCode).toBe(isRefused ? 3 : 0);
+  expect(again.exitCode).toBe(0);
   expect(stuckIn(again)).toEqual(stuckIn(plan));
   return plan;
 }
@@ -118,99 +104,19 @@ const stuckIn = ({ items }: Planned): string[] =>
 
 let world: World;
 
-async function begin(
-  content: Export,
-  options: Partial<WorldOptions> = {},
-  { publish = 'auto', onMissing = 'unpublish' } = {},
-) {
+async function begin(content: Export, options: Partial<WorldOptions> = {}) {
   world = await createWorld({
     files: filesOf(content),
     sandbox: NO_GATES,
     ...options,
-    config: { sources: sourcesOf(onMissing), passports: { init: 'when-complete', publish }, ...options.config },
+    config: { sources: SOURCES, passports: { init: 'when-complete', publish: 'auto' }, ...options.config },
   });
 }
 
-// A sync begins to send while it reads. So an item that waits is sent in its former form if what it waits for comes before its own
-// changed row. The exports below never change a row whose item waits: the parts of other rows are there from the first night on.
+/** The numbers of the products and materials. */
 const FIRST = ['1', '2', '3'];
-const WAITING: Export['lines'] = [
-  { id: '6', product: 'P4', part: 'M1', quantity: '1' },
-  { id: '7', product: 'P1', part: 'M4', quantity: '1' },
-  { id: '8', product: 'P2', part: 'P5', quantity: '1' },
-];
-const product = fc.record({
-  id: fc.constantFrom('1', '2', '3', '4', '5'),
-  sku: fc.constantFrom('SKU', 'SKU', 'SKU', 'NEW'),
-  name: fc.constantFrom('Fan', 'Motor', 'Pump'),
-  country: fc.constantFrom('DE', 'DE', 'AT', 'XX'),
-  note: fc.constantFrom('', 'new'),
-});
-const material = fc.record({
-  id: fc.constantFrom('1', '2', '3', '4'),
-  name: fc.constantFrom('Steel', 'Copper', ''),
-  recycled: fc.constantFrom('0.1', '0.2', ''),
-});
-const line = fc
-  .record({
-    id: fc.constantFrom('1', '2', '3', '4', '5'),
-    product: fc.constantFrom(...FIRST),
-    part: fc.constantFrom('M1', 'M2', 'M3', 'P1', 'P2', 'P3'),
-    quantity: fc.constantFrom('1', '2', 'many'),
-  })
-  .filter((one) => one.part !== `P${one.product}`);
-const night = fc
-  .record({
-    products: fc.uniqueArray(product, { selector: ({ id }) => id, maxLength: 5 }),
-    materials: fc.uniqueArray(material, { selector: ({ id }) => id, maxLength: 4 }),
-    lines: fc.uniqueArray(line, { selector: ({ id }) => id, maxLength: 5 }),
-  })
-  .map(({ products, materials, lines }) => ({
-    products: products.map((row) => ({ ...row, id: `P${row.id}`, sku: `${row.sku}-${row.id}` })),
-    materials: materials.map((row) => ({ ...row, id: `M${row.id}` })),
-    lines: [...lines.map((row) => ({ ...row, product: `P${row.product}` })), ...WAITING],
-  }));
-/** The first night has the parts of all rows that change later. */
-const firstNight = night.map(
-  (content): Export => ({
-    products: [
-      ...FIRST.map((id) => ({ id: `P${id}`, sku: `SKU-${id}`, name: 'Fan', country: 'DE', note: '' })),
-      ...content.products.filter(({ id }) => !FIRST.includes(id.slice(1))),
-    ],
-    materials: [
-      ...FIRST.map((id) => ({ id: `M${id}`, name: 'Steel', recycled: '0.1' })),
-      ...content.materials.filter(({ id }) => !FIRST.includes(id.slice(1))),
-    ],
-    lines: content.lines,
-  }),
-);
-const RULES = fc.record({
-  publish: fc.constantFrom('auto', 'manual'),
-  onMissing: fc.constantFrom('unpublish', 'flag', 'ignore'),
-});
 
 describe('a plan and the sync after it', () => {
-  it('are the same for any exports', async () => {
-    const nights = fc.tuple(firstNight, fc.array(night, { minLength: 1, maxLength: 3 }));
-    await fc.assert(
-      fc.asyncProperty(nights, RULES, async ([first, later], rules) => {
-        await begin(first, {}, rules);
-        try {
-          await compare(world);
-          for (const next of later) {
-            write(world, next);
-            await compare(world);
-          }
-        } finally {
-          await world.remove();
-        }
-      }),
-      { numRuns: scaled(3, 300), endOnFailure: true },
-    );
-  });
-});
-
-describe('a plan and the sync after it, in worlds of one kind each', () => {
   const SOUND: Export = {
     products: FIRST.map((id) => ({ id: `P${id}`, sku: `SKU-${id}`, name: 'Fan', country: 'DE', note: '' })),
     materials: FIRST.map((id) => ({ id: `M${id}`, name: 'Steel', recycled: '0.1' })),

@@ -8,10 +8,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCli } from '../../../support/cli/cli.ts';
 import { runHere } from '../../../support/cli/cli-here.ts';
 import { createFrozenLedger, versionOf } from '../../../support/ledger/frozen-ledger.ts';
+import { planOf } from '../../../support/plans/planned.ts';
 import { startDaemon } from '../../../support/worlds/daemon-world.ts';
 import { changed, SMALL, SMALL_SOURCES, smallFiles } from '../../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../../support/worlds/world.ts';
-import { planOf } from './planned.ts';
 
 /** A stream of changes, whose files are moved after they were read. */
 const CHANGES = {

@@ -1,17 +1,19 @@
 // A plan as its lines, and the effects of a sync as the sandbox shows them.
 
-import type { PlannedItem } from '../../../../src/domain/plan.ts';
-import { runHere } from '../../../support/cli/cli-here.ts';
-import type { World } from '../../../support/worlds/world.ts';
+import type { PlannedItem } from '../../../src/domain/plan.ts';
+import type { StreamAccount } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { SyncReport } from '../../../src/operations/runtime.ts';
+import { runHere } from '../cli/cli-here.ts';
+import type { World } from '../worlds/world.ts';
 
 /** The last line of a plan. */
 export interface PlanSummaryLine {
   ok: boolean;
   counts: Record<string, Record<string, number>>;
-  runs: { stream: string; changed: number; quarantined: number; missing: number }[];
+  runs: StreamAccount[];
   failed: { source: string; error: string }[];
-  guarded: { source: string; stream: string }[];
-  missing: Record<string, number>;
+  guarded: SyncReport['guarded'];
+  missing: SyncReport['missing'];
   quarantined: number;
   requests: number;
   lists: string[];

@@ -2,11 +2,11 @@
 
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type FieldChange, PLANNED_WRITES, type PlannedItem } from '../../../../src/domain/plan.ts';
-import type { JsonObject, JsonValue } from '../../../../src/lib/json.ts';
-import type { OrganizationSnapshot } from '../../../../src/sandbox/control/inspection.ts';
-import { textOf } from '../../../support/connectors/connector-reader.ts';
-import type { World } from '../../../support/worlds/world.ts';
+import { type FieldChange, PLANNED_WRITES, type PlannedItem } from '../../../src/domain/plan.ts';
+import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
+import type { OrganizationSnapshot } from '../../../src/sandbox/control/inspection.ts';
+import { textOf } from '../connectors/connector-reader.ts';
+import type { World } from '../worlds/world.ts';
 
 /** One write: `action kind name`, and the fields that it changes. */
 export interface Effect {
@@ -24,15 +24,20 @@ const STEPS: Readonly<Record<string, string>> = {
   'passport.publish': 'publish',
   'passport.unpublish': 'unpublish',
 };
+const UPDATES: ReadonlySet<string> = new Set(['product.import', 'material.update']);
 /** What the platform adds. */
 const NOT_SENT: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at', 'product', 'material', 'component']);
 const NO_FIELDS = {};
 
-/** Returns a function that gives the writes since its last call, or since the beginning. */
-export function watchPlatform(world: World): () => Effect[] {
+/**
+ * Returns a function that gives the writes since its last call, or since the beginning.
+ *
+ * @param repeats whether an update may be sent more than once, because its answer was lost
+ */
+export function watchPlatform(world: World): (options?: { repeats?: boolean }) => Effect[] {
   let contents = world.contents();
   let counted = writeCounts(world);
-  return () => {
+  return ({ repeats = false } = {}) => {
     const before = { contents, counted };
     contents = world.contents();
     counted = writeCounts(world);
@@ -42,7 +47,8 @@ export function watchPlatform(world: World): () => Effect[] {
       return now[list].flatMap((item) => itemEffects(kind, nameIn(now, kind, item), known.get(item['id']), item));
     });
     const added = [...counted].flatMap(([key, { operation, name, count }]) => {
-      const times = count - (before.counted.get(key)?.count ?? 0);
+      const more = count - (before.counted.get(key)?.count ?? 0);
+      const times = repeats && UPDATES.has(operation) ? Math.min(more, 1) : more;
       return Array.from({ length: times }, () => ({ operation, name }));
     });
     const steps = added.flatMap(({ operation, name }) => {
@@ -58,51 +64,64 @@ export function watchPlatform(world: World): () => Effect[] {
   };
 }
 
+/** A function from kind and key of an item to its name at the platform. */
+export type NameOf = (kind: string, key: string) => string;
+
 /** The writes of a plan, in the same form. Names are those of the platform. */
-export function plannedEffects(items: readonly PlannedItem[], nameOf: (kind: string, key: string) => string): Effect[] {
+export function plannedEffects(items: readonly PlannedItem[], nameOf: NameOf): Effect[] {
   const writes = items.filter(({ action }) => PLANNED_WRITES.includes(action));
+  return sorted(writes.map((item) => plannedEffect(item, nameOf)));
+}
+
+/** A write of a plan, in the same form. */
+export function plannedEffect(
+  { action, kind, key, naturalKey, fields, refs = [] }: PlannedItem,
+  nameOf: NameOf,
+): Effect {
   // Where a change of the natural key is blocked, the platform still has the former one.
-  const nameOfItem = ({ kind, key, naturalKey, refs = [] }: PlannedItem): string => {
+  function nameOfItem(): string {
     if (kind === 'passport') return nameOf('product', key);
     if (kind !== 'bom_item') return naturalKey ?? key;
     const product = refs.find(({ role }) => role === 'product');
     const part = refs.find(({ role }) => role !== 'product');
     return `${nameOf('product', product?.key ?? '')} > ${nameOf(part?.kind ?? '', part?.key ?? '')}`;
+  }
+  const isCreate = action === 'create' || action === 'create_or_adopt';
+  return {
+    write: `${isCreate ? 'create' : action} ${kind} ${nameOfItem()}`,
+    fields: kind === 'passport' ? NO_FIELDS : { ...(isCreate && kind === 'product' ? DEFAULTS : NO_FIELDS), ...fields },
   };
-  return sorted(
-    writes.map((item) => {
-      const { action, kind, fields } = item;
-      const isCreate = action === 'create' || action === 'create_or_adopt';
-      return {
-        write: `${isCreate ? 'create' : action} ${kind} ${nameOfItem(item)}`,
-        fields:
-          kind === 'passport' ? NO_FIELDS : { ...(isCreate && kind === 'product' ? DEFAULTS : NO_FIELDS), ...fields },
-      };
-    }),
-  );
 }
 
 /** What the platform sets where a create says nothing. */
 const DEFAULTS = { status: { new: 'DRAFT' } };
 
-/** The names at the platform of the items that a ledger has delivered, read without the code under test. */
-export function namesIn(world: World): (kind: string, key: string) => string {
+/**
+ * The names at the platform of the items that a ledger has delivered, read without the code under test. The name of another item
+ * is its natural key.
+ */
+export function namesIn(world: World): NameOf {
   const db = new Database(join(world.folder, 'data/ledger.db'), { readonly: true });
   try {
     const contents = world.contents();
     const rows = db
-      .prepare<[], { kind: string; key: string; id: string | null }>('SELECT kind, key, remote_id AS id FROM items')
+      .prepare<[], { kind: string; key: string; name: string | null; id: string | null }>(
+        'SELECT kind, key, natural_key AS name, remote_id AS id FROM items',
+      )
       .all();
-    const ids = new Map(rows.map(({ kind, key, id }) => [`${kind} ${key}`, JSON.parse(id ?? 'null') as unknown]));
+    const known = new Map(rows.map(({ kind, key, name, id }) => [`${kind} ${key}`, { name, id: idOf(id) }]));
     return (kind, key) => {
       const list = KINDS.find(([name]) => name === kind)?.[1] ?? 'products';
-      const item = contents[list].find(({ id }) => id === ids.get(`${kind} ${key}`));
-      return item === undefined ? `unknown ${kind} ${key}` : nameIn(contents, kind, item);
+      const { name = null, id = null } = known.get(`${kind} ${key}`) ?? {};
+      const item = contents[list].find((one) => one['id'] === id);
+      return item === undefined ? (name ?? `unknown ${kind} ${key}`) : nameIn(contents, kind, item);
     };
   } finally {
     db.close();
   }
 }
+
+const idOf = (text: string | null): JsonValue => (text === null ? null : (JSON.parse(text) as JsonValue));
 
 function itemEffects(kind: string, name: string, was: JsonObject | undefined, is: JsonObject): Effect[] {
   const fields: Record<string, FieldChange> = {};

@@ -1,0 +1,178 @@
+// The world of a script: its config, its files and its platform.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FaultRule } from '../../../src/sandbox/faults/faults.ts';
+import type { CliResult } from '../../support/cli/cli.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { createAtPlatform } from '../../support/worlds/settle-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+import { type LedgerState, readLedger } from './ledger-state.ts';
+import {
+  type Export,
+  FIRST_EXPORT,
+  type LineRow,
+  type MaterialRow,
+  type ProductRow,
+  type Setup,
+  type Trouble,
+} from './night.ts';
+
+const OFF = { enabled: false };
+const GATES = {
+  none: { productComplete: OFF, bomPresent: OFF, materialData: OFF },
+  data: {},
+  review: { productComplete: OFF, bomPresent: OFF, materialData: OFF, review: { enabled: true } },
+};
+
+const PASSPORTS = {
+  published: { init: 'when-complete', publish: 'auto' },
+  prepared: { init: 'when-complete', publish: 'manual' },
+  'by hand': { init: 'manual', publish: 'manual' },
+};
+
+/** The stream that has the rows of one part of the export. */
+export function streamOf(part: keyof Export, { changesOnly }: Setup): string {
+  if (part === 'lines') return 'plm/default';
+  return part === 'materials' && changesOnly ? 'changes/default' : `erp/${part}`;
+}
+
+function sourcesOf({ guard: share, onMissing, changesOnly }: Setup): object[] {
+  const rules = { guard: { maxMissing: share, maxDrop: share }, onMissing };
+  const materials = {
+    to: 'material',
+    key: 'row.ID',
+    fields: {
+      code: 'row.ID',
+      name: 'row.NAME',
+      recycled_mass_fraction: 'decimal(row.RECYCLED)',
+      origin_country: '"DE"',
+    },
+  };
+  const products = {
+    stream: 'products',
+    to: 'product',
+    key: 'row.ID',
+    when: 'row.NOTE != "excluded"',
+    fields: { sku: 'row.SKU', name: 'row.NAME', country_of_origin: 'country(row.COUNTRY)', description: 'row.NOTE' },
+  };
+  const lines = {
+    to: 'bom_item',
+    key: 'row.ID',
+    refs: { product: 'row.PRODUCT', part: 'row.PART' },
+    fields: { quantity: 'decimal(row.QUANTITY)' },
+  };
+  return [
+    { id: 'plm', connector: 'csv', options: { path: './exports/lines.csv', key: ['ID'] }, ...rules, mappings: [lines] },
+    {
+      id: 'erp',
+      connector: 'csv',
+      streams: {
+        products: { path: './exports/products.csv', key: ['ID'] },
+        ...(changesOnly ? {} : { materials: { path: './exports/materials.csv', key: ['ID'] } }),
+      },
+      ...rules,
+      mappings: [products, ...(changesOnly ? [] : [{ stream: 'materials', ...materials }])],
+    },
+    ...(changesOnly ? [changesOf(materials)] : []),
+  ];
+}
+
+const changesOf = (mapping: object): object => ({
+  id: 'changes',
+  connector: 'csv',
+  options: { path: './in/*.csv', key: ['ID'], contents: 'changes', after: 'archive', archive: './read' },
+  mappings: [mapping],
+});
+
+const csv = (header: string, rows: readonly string[][]): string =>
+  `${[header, ...rows.map((row) => row.join(','))].join('\n')}\n`;
+const productRow = ({ id, sku, name, country, note }: ProductRow): string[] => [id, sku, name, country, note];
+const materialRow = ({ id, name, recycled }: MaterialRow): string[] => [id, name, recycled];
+const lineRow = ({ id, product, part, quantity }: LineRow): string[] => [id, product, part, quantity];
+
+/** A world, and the export that its files have. */
+export interface PlanWorld {
+  world: World;
+  ledgerFile: string;
+  /** The file that the last plan was written into. */
+  planFile: string;
+  ledger: () => LedgerState;
+  /** What the sources have now. */
+  content: () => Export;
+  /** Whether a file of changes was not read yet. */
+  hasUnreadChanges: () => boolean;
+  /** Replaces the export. */
+  write(content: Export): void;
+  /** Runs a command in this process. */
+  dpp: (...args: string[]) => Promise<CliResult>;
+  /** Adds a fault to the platform. */
+  trouble(trouble: Trouble): void;
+}
+
+const NO_LEDGER: LedgerState = { items: new Map(), refs: new Map() };
+
+/** Creates the world of a script, without an export. */
+export async function createPlanWorld(setup: Setup): Promise<PlanWorld> {
+  const { passports, idempotency, productUpdate, creates, importAnswer, gates, recheckBlockedMs, there } = setup;
+  const world = await createWorld({
+    config: { sources: sourcesOf(setup), passports: PASSPORTS[passports] },
+    sandbox: {
+      gates: GATES[gates],
+      idempotency: idempotency === 'honoured' ? 'honoured' : 'publish-only',
+      import: { answer: importAnswer },
+    },
+    profile: {
+      idempotency,
+      productUpdate,
+      imports: { creates, createsMin: 2, settlesWithinMs: 0 },
+      recheckBlockedMs,
+      list: { lagMs: 0 },
+      settlingDelayMs: { reset: 20, timeout: 20 },
+      retry: { backoff: { baseMs: 5, capMs: 20 } },
+    },
+  });
+  for (const item of there.products) await createAtPlatform(world, 'products', { ...item, country_of_origin: 'DE' });
+  for (const item of there.materials) await createAtPlatform(world, 'materials', { ...item, origin_country: 'DE' });
+  const ledgerFile = join(world.folder, 'data/ledger.db');
+  let present = FIRST_EXPORT;
+  let files = 0;
+
+  function writeMaterials(materials: readonly MaterialRow[]): void {
+    const header = 'ID,NAME,RECYCLED';
+    if (!setup.changesOnly) return world.write('exports/materials.csv', csv(header, materials.map(materialRow)));
+    // The first file has all rows.
+    const known = new Set(files === 0 ? [] : present.materials.map((row) => JSON.stringify(row)));
+    const changed = materials.filter((row) => !known.has(JSON.stringify(row)));
+    if (changed.length === 0 && files > 0) return;
+    files += 1;
+    world.write(`in/${String(files).padStart(3, '0')}.csv`, csv(header, changed.map(materialRow)));
+  }
+
+  return {
+    world,
+    ledgerFile,
+    planFile: join(world.folder, 'plan.jsonl'),
+    ledger: () => (existsSync(ledgerFile) ? readLedger(ledgerFile) : NO_LEDGER),
+    dpp: (...args) => runHere([...args, '-c', world.configFile]),
+    content: () => present,
+    hasUnreadChanges: () => existsSync(join(world.folder, 'in')) && readdirSync(join(world.folder, 'in')).length > 0,
+    write(content) {
+      world.write('exports/products.csv', csv('ID,SKU,NAME,COUNTRY,NOTE', content.products.map(productRow)));
+      writeMaterials(content.materials);
+      world.write('exports/lines.csv', csv('ID,PRODUCT,PART,QUANTITY', content.lines.map(lineRow)));
+      present = content;
+    },
+    trouble({ operation, what, count }) {
+      world.sandbox.faults.add({ ...FAULTS[what], operation, count } as FaultRule);
+    },
+  };
+}
+
+const FAULTS: Record<Trouble['what'], object> = {
+  refuses: { kind: 'status', status: 422 },
+  forbids: { kind: 'status', status: 409 },
+  fails: { kind: 'status', status: 500 },
+  'loses the answer': { kind: 'reset-after' },
+  'loses the request': { kind: 'reset-before' },
+};
