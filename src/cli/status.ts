@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { LedgerConfig } from '../config/loaded-config.ts';
 import { scheduleOf } from '../daemon/schedules/run-times.ts';
 import { describeWait } from '../daemon/watches.ts';
-import { runWarnings } from '../domain/attention.ts';
+import { refusedRunWarnings, runWarnings } from '../domain/attention.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import type { Attention, Deferred, RefusedWork, RunView } from '../domain/ports/ledger/ledger-views.ts';
 import { FULL_BYTES } from '../ledger/file/file.ts';
@@ -96,7 +96,8 @@ function statusLines(found: Found, config: LedgerConfig, { now, output }: { now:
   const zoneLine = `times are in ${zone}${isScheduled ? '; next runs start while a daemon runs' : ''}`;
   const { freeBytes } = ledger;
   const underWay = Math.max(0, countOf(items, ['due', 'sending']) - refusedItems(refused));
-  const lastRead = sources.flatMap(({ lastRun }) => lastRun?.streams ?? []);
+  const lastRuns = sources.flatMap(({ lastRun }) => lastRun ?? []);
+  const lastRead = lastRuns.flatMap(({ streams }) => streams);
   return [
     ...state,
     ...formatTable(columns, rows, output),
@@ -113,7 +114,9 @@ function statusLines(found: Found, config: LedgerConfig, { now, output }: { now:
     ...(deferred === null ? [] : [deferredLine(deferred)]),
     ...importLines(found.imports, now),
     ...part([
-      ...runWarnings(lastRead).map((text) => `${paint('yellow', 'warning:')} ${printable(text)}`),
+      ...[...runWarnings(lastRead), ...refusedRunWarnings(lastRuns, found)].map(
+        (text) => `${paint('yellow', 'warning:')} ${printable(text)}`,
+      ),
       ...missedLines(lastRead, paint),
       ...refusedLines(refused, paint),
       ...attentionLines(found, { ...found, parts: found.unansweredParts }, paint),
@@ -173,9 +176,9 @@ function deferredLine({ count, since, message }: Deferred): string {
   return `${counted(count, 'delivery', 'deliveries')} could not be sent since ${formatTime(since)}: ${printable(message)}`;
 }
 
-/** The error of a failed run is too long for a table. It is shown below. */
+/** Why a run failed or is held is too long for a table. It is shown below. */
 function resultOf({ result, startedAt, endedAt, streams }: RunView): string {
-  if (result === 'failed') return 'failed';
+  if (result === 'failed' || result === 'held') return result;
   const read = streams.reduce((sum, account) => sum + account.read, 0);
   const took = endedAt === null ? '' : ` in ${formatDuration(endedAt - startedAt)}`;
   return `${result ?? 'running'}, ${formatCount(read)} read${took}`;

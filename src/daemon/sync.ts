@@ -1,5 +1,5 @@
 import type { Decider } from '../domain/approval.ts';
-import { runWarnings } from '../domain/attention.ts';
+import { refusedRunWarnings, runWarnings } from '../domain/attention.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
@@ -96,7 +96,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     await planned?.close();
   }
   const items = await landed(runtime, selected, clock);
-  const runs = (await Promise.all(runIds.map((id) => reads.run(id)))).flatMap((run) => run?.streams ?? []);
+  const views = (await Promise.all(runIds.map((id) => reads.run(id)))).filter((run) => run !== null);
+  const runs = views.flatMap((run) => run.streams);
   const standing = await reads.standing(standingAsked(config, selected));
   return {
     ...standing,
@@ -109,6 +110,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     fault: problem,
     warnings: [
       ...runWarnings([...runs, ...failed]),
+      ...refusedRunWarnings(views, standing),
       ...(await warningsOf(runtime)),
       ...(await refusedOperationWarnings(runtime)),
     ],

@@ -117,3 +117,15 @@ export function runWarnings(
 ): string[] {
   return accounts.flatMap(({ source, stream, warnings }) => warnings.map((text) => `${source}/${stream}: ${text}`));
 }
+
+/** Says of runs that a person has refused that their sources were not read. Runs that wait for a person are shown by themselves. */
+export function refusedRunWarnings(
+  runs: readonly { id: number; source: string; result: string | null; error: string | null }[],
+  { held }: { held: readonly { runId: number }[] },
+): string[] {
+  return runs.flatMap(({ id, source, result, error }) =>
+    result === 'held' && held.every(({ runId }) => runId !== id)
+      ? [`The run of ${source} is held: ${error ?? ''}`]
+      : [],
+  );
+}

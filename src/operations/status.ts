@@ -1,7 +1,7 @@
 // How the ledger, the queue and the daemon stand.
 
 import { z } from 'zod';
-import { runWarnings } from '../domain/attention.ts';
+import { refusedRunWarnings, runWarnings } from '../domain/attention.ts';
 import { type ImportProof, UNTRIED } from '../domain/delivery/import-proof.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
@@ -54,6 +54,10 @@ export const showStatus = defineOperation({
       warnings: [
         ...guardWarnings(standing.guarded),
         ...runWarnings(runs.flatMap(({ lastRun }) => lastRun?.streams ?? [])),
+        ...refusedRunWarnings(
+          runs.flatMap(({ lastRun }) => lastRun ?? []),
+          standing,
+        ),
       ],
       guarded: [...standing.guarded],
       held: [...standing.held],

@@ -158,7 +158,12 @@ describe('a run that would do more than its source allows', () => {
     expect([refused.exitCode, refused.stdout]).toEqual([0, expect.stringContaining('Refused run 1 of erp')]);
     const again = await sync();
     expect([again.exit, again.held, names()]).toEqual([0, [], []]);
-    expect((await dpp('status')).exitCode).toBe(0);
+    const status = await dpp('status');
+    expect([status.exitCode, status.stdout]).toEqual([
+      0,
+      expect.stringMatching(/warning: The run of erp is held: .* has refused it/),
+    ]);
+    expect((await dpp('sync')).stdout).toMatch(/The run of erp is held: .* has refused it/);
     world.write('products.csv', products('One', 'Two', 'Three', 'Four'));
     const other = await sync();
     expect([other.exit, other.held.length, names()]).toEqual([4, 1, []]);
