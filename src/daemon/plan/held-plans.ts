@@ -1,10 +1,11 @@
 // What people see of the plan of a held run. The file is beside the ledger, so anybody with access to the folder may have changed it.
 
-import { type FileHandle, open } from 'node:fs/promises';
+import { type Stats, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import type { WaitingRun } from '../../domain/approval.ts';
 import { fault } from '../../domain/faults.ts';
 import { createPlanOutline, type PlanOutline } from '../../domain/plan-outline.ts';
-import { fileReasonOf, messageOf } from '../../lib/errors.ts';
+import { type Fault, fileReasonOf, messageOf } from '../../lib/errors.ts';
 import { readPlanFile } from './plan-file.ts';
 
 const AGAIN = 'Read the source again: the next run that is held makes a new plan.';
@@ -15,17 +16,16 @@ export function createHeldPlans(fileOf: (source: string) => string) {
   const outlines = new Map<string, { of: string; outline: Promise<PlanOutline> }>();
 
   /** Changes with each change of the file. */
-  async function versionOf(file: string): Promise<string> {
-    const handle = await openPlan(file);
-    try {
-      const { ino, size, mtimeMs } = await handle.stat();
-      return `${ino} ${size} ${mtimeMs}`;
-    } finally {
-      await handle.close();
-    }
+  function versionOf(file: string, { writes }: WaitingRun): string {
+    const { ino, size, mtimeMs } = statOf(file);
+    return `${writes.digest} ${ino} ${size} ${mtimeMs}`;
   }
 
   return {
+    /** Keeps the outline of a plan whose file was just written. */
+    keepOutline(run: WaitingRun, outline: PlanOutline): void {
+      outlines.set(run.source, { of: versionOf(fileOf(run.source), run), outline: Promise.resolve(outline) });
+    },
     /**
      * What a held run would do, with the first items of each action.
      *
@@ -33,7 +33,7 @@ export function createHeldPlans(fileOf: (source: string) => string) {
      */
     async outline(run: WaitingRun): Promise<PlanOutline> {
       const file = fileOf(run.source);
-      const of = `${run.writes.digest} ${await versionOf(file)}`;
+      const of = versionOf(file, run);
       const known = outlines.get(run.source);
       if (known?.of === of) return known.outline;
       const outline = readOutline(file, run);
@@ -41,7 +41,7 @@ export function createHeldPlans(fileOf: (source: string) => string) {
       try {
         return await outline;
       } catch (error) {
-        outlines.delete(run.source);
+        if (outlines.get(run.source)?.of === of) outlines.delete(run.source);
         throw error;
       }
     },
@@ -51,18 +51,31 @@ export function createHeldPlans(fileOf: (source: string) => string) {
      * @throws Fault `usage` if it is gone
      */
     async bytes(run: WaitingRun): Promise<AsyncIterable<Uint8Array>> {
-      const handle = await openPlan(fileOf(run.source));
-      return handle.createReadStream();
+      const file = fileOf(run.source);
+      statOf(file);
+      try {
+        return (await open(file, 'r')).createReadStream();
+      } catch (error) {
+        throw unreadable(file, error);
+      }
     },
   };
 }
 
-async function openPlan(file: string): Promise<FileHandle> {
+function statOf(file: string): Stats {
+  let stats: Stats;
   try {
-    return await open(file, 'r');
+    stats = statSync(file);
   } catch (error) {
-    throw fault('usage', `${file} cannot be read: ${fileReasonOf(error)}.`, { suggestion: AGAIN, cause: error });
+    throw unreadable(file, error);
   }
+  // To open a named pipe takes until somebody writes to it.
+  if (!stats.isFile()) throw fault('usage', `${file} is no file.`, { suggestion: AGAIN });
+  return stats;
+}
+
+function unreadable(file: string, cause: unknown): Fault {
+  return fault('usage', `${file} cannot be read: ${fileReasonOf(cause)}.`, { suggestion: AGAIN, cause });
 }
 
 async function readOutline(file: string, run: WaitingRun): Promise<PlanOutline> {

@@ -1,6 +1,15 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdirSync, renameSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Decider, type Decision, decisionText, type HeldRun, heldText } from '../../domain/approval.ts';
+import {
+  type Decider,
+  type Decision,
+  decisionText,
+  type HeldRun,
+  heldText,
+  type WaitingRun,
+} from '../../domain/approval.ts';
+import type { PlanOutline } from '../../domain/plan-outline.ts';
 import type { CareLedger, DaemonNotes } from '../../domain/ports/ledger/care-ledger.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
@@ -38,6 +47,7 @@ export function createHeldRuns({
   note: DaemonNotes['held'] | null;
 }) {
   const runs = new Map(Object.entries(note ?? {}));
+  const plans = createHeldPlans((source) => heldPlanFile(ledgerFile, source));
   let storing: Promise<unknown> = Promise.resolve();
 
   /** Entries are stored one after the other, so that an older one never replaces a newer one. */
@@ -64,13 +74,29 @@ export function createHeldRuns({
     return run;
   }
 
+  /** How a person has refused a run of the source that would do the same; null if nobody has. */
+  function refusalOf({ source, writes }: Pick<WaitingRun, 'source' | 'writes'>): Decision | null {
+    const former = runs.get(source);
+    return former?.decision?.decided === 'refused' && former.writes.digest === writes.digest ? former.decision : null;
+  }
+
   return {
     of: (source: string): HeldRun | null => runs.get(source) ?? null,
-    /** Keeps a run with the file of its plan, in the place of an earlier one of the source. */
-    async keep(run: HeldRun, planFile: string): Promise<void> {
-      await mkdir(folderOf(ledgerFile), { recursive: true, mode: 0o700 });
-      await rename(planFile, heldPlanFile(ledgerFile, run.source));
-      runs.set(run.source, run);
+    refusalOf,
+    /**
+     * Keeps a run with its plan, in the place of an earlier one of the source. An earlier one that was approved after
+     * this run began is not replaced, because the approval is for the next run.
+     *
+     * @param known the held run of the source that this run knew when it began; null if there was none
+     */
+    async keep(run: WaitingRun, plan: { file: string; outline: PlanOutline }, known: HeldRun | null): Promise<void> {
+      const present = runs.get(run.source) ?? null;
+      if (present?.decision?.decided === 'approved' && present !== known) return;
+      // Nobody decides while the file is put in its place, because nothing is awaited.
+      mkdirSync(folderOf(ledgerFile), { recursive: true, mode: 0o700 });
+      renameSync(plan.file, heldPlanFile(ledgerFile, run.source));
+      plans.keepOutline(run, plan.outline);
+      runs.set(run.source, { ...run, decision: refusalOf(run) });
       await store();
     },
     /** Call it when a run of the source is complete. */
@@ -86,7 +112,8 @@ export function createHeldRuns({
      * decision.
      */
     refuse: (source: string, decider: Decider) => decide(source, 'refused', decider),
-    ...createHeldPlans((source) => heldPlanFile(ledgerFile, source)),
+    outline: plans.outline,
+    bytes: plans.bytes,
   };
 }
 

@@ -3,9 +3,10 @@
 
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { writeDigest } from '../../domain/approval.ts';
+import { type HeldRun, writeDigest } from '../../domain/approval.ts';
 import { fault } from '../../domain/faults.ts';
 import type { PlannedItem } from '../../domain/plan.ts';
+import { createPlanOutline, type PlanOutline } from '../../domain/plan-outline.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import { closeInOrder, messageOf } from '../../lib/errors.ts';
@@ -43,20 +44,17 @@ export async function openBounded(
     const recording = await createRecording(folder);
     closing.unshift(() => recording.close());
     const file = join(folder, 'plan.jsonl');
-    const approved = await approvedWrites(options, source);
+    const known = held.of(source);
+    const approved = await approvedWrites(options, known);
     const examined = await examine(run, { options, recording, file, approved }, abort);
     const excesses = await excessesIn(config, examined.unapproved, options.reads);
     if (excesses.length === 0) return { ...recording.replay(source), close };
-    const former = held.of(source);
     const { writes } = examined.summary;
-    const isKnown = former?.decision?.decided === 'refused' && former.writes.digest === writes.digest;
-    const { effects } = examined;
-    const entry = { source, at: options.tools.clock.now(), excesses, effects, writes };
-    const decision = isKnown ? former.decision : null;
+    const entry = { source, at: options.tools.clock.now(), excesses, effects: examined.effects, writes };
     return {
-      held: heldMessage({ ...entry, decision }),
+      held: heldMessage({ excesses, decision: held.refusalOf(entry) }),
       async keep(runId) {
-        await held.keep({ ...entry, runId, decision }, file);
+        await held.keep({ ...entry, runId }, { file, outline: examined.outline }, known);
         await close();
       },
     };
@@ -68,6 +66,7 @@ export async function openBounded(
 
 interface Examined {
   summary: PlanSummary;
+  outline: PlanOutline;
   effects: Effects;
   /** The same without the writes that a person has approved. */
   unapproved: Effects;
@@ -86,6 +85,7 @@ async function examine(
 ): Promise<Examined> {
   const effects: Effects = {};
   const unapproved: Effects = {};
+  const found = createPlanOutline();
   const request = { of: 'run', config: { ...config }, sources: [source] } as const;
   const handle = await open(file, 'wx', 0o600);
   const write = async (lines: readonly object[]): Promise<void> =>
@@ -94,6 +94,7 @@ async function examine(
     const onItems = async (items: readonly PlannedItem[]): Promise<void> => {
       for (const item of items) {
         const digest = writeDigest(item);
+        found.add(item);
         addEffect(effects, item, source);
         if (digest === null || !approved.has(digest)) addEffect(unapproved, item, source);
       }
@@ -109,7 +110,7 @@ async function examine(
     const receivers = { write, onItems, onRead: () => undefined, rate: async () => null };
     const { summary } = await writePlan(request, { ...tools, ...receivers, recording, mappers: own }, abort);
     await handle.sync();
-    return { summary, effects, unapproved };
+    return { summary, outline: found.outline(), effects, unapproved };
   } finally {
     await handle.close();
   }
@@ -119,10 +120,10 @@ async function examine(
  * The writes of the held run that a person has approved. Empty if its plan cannot be read any more, or is not the one that the person
  * has seen: a process that ends while it keeps the plan of a later run leaves that one here. Then the run is held again.
  */
-async function approvedWrites({ config, held, tools }: RunGateOptions, source: string): Promise<ReadonlySet<bigint>> {
+async function approvedWrites({ config, tools }: RunGateOptions, run: HeldRun | null): Promise<ReadonlySet<bigint>> {
   const digests = new Set<bigint>();
-  const run = held.of(source);
   if (run?.decision?.decided !== 'approved') return digests;
+  const { source } = run;
   const file = heldPlanFile(config.ledger, source);
   try {
     const { writes } = await readPlanFile(file, (item) => {

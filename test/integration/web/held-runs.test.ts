@@ -1,6 +1,7 @@
 // A run that would do more than its source allows, as people see it and decide about it on the pages of a daemon.
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
@@ -157,6 +158,16 @@ describe('a run of a daemon that is held', () => {
     expect(text(await web.taskPage(`/tasks/${id}`))).toContain('A run of erp is held: it would make 4 new items');
     expect(served.daemon.runtime.held.of('erp')).toMatchObject({ runId: 3, decision: null });
     expect(names()).toEqual([]);
+  });
+
+  it('has a page that does not wait for a folder or a named pipe in the place of its plan', async () => {
+    await open('One', 'Two', 'Three');
+    for (const put of [() => mkdirSync(planFile()), () => execFileSync('mkfifo', [planFile()])]) {
+      rmSync(planFile(), { recursive: true });
+      put();
+      expect(text(await decisionPage())).toContain('is no file.');
+      expect((await web.get('/runs/held.jsonl?source=erp')).status).toBe(400);
+    }
   });
 
   it.each([

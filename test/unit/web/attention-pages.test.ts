@@ -189,8 +189,11 @@ describe('a cause', () => {
     expect(page('part', 'part.missing')).not.toMatch(/Settle|settle/);
   });
 
-  it('the page of an export that the guard holds leads operators to the decision, and has no list of members', () => {
-    const cause = { ...CAUSE, type: 'guard' as const, code: 'guard.held', count: 250 };
+  it.each([
+    ['an export that the guard holds', 'guard', 'guard.held'],
+    ['a run that waits for an approval', 'held', 'run.held'],
+  ] as const)('the page of %s leads operators to the decision, and has no list of members', (_, type, code) => {
+    const cause = { ...CAUSE, type, code, count: 250 };
     const { markup } = causePage({ ...VIEW, cause }, REQUEST);
     expect(markup).toContain('href="/runs/accept?source=erp"');
     expect(markup).not.toContain('<td class="wrong"');
