@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises';
 import type { WaitingRun } from '../../domain/approval.ts';
 import { fault } from '../../domain/faults.ts';
 import { createPlanOutline, type PlanOutline } from '../../domain/plan-outline.ts';
-import { type Fault, fileReasonOf, messageOf } from '../../lib/errors.ts';
+import { Fault, fileReasonOf, messageOf, sentence } from '../../lib/errors.ts';
 import { readPlanFile } from './plan-file.ts';
 
 const AGAIN = 'Read the source again: the next run that is held makes a new plan.';
@@ -85,7 +85,8 @@ async function readOutline(file: string, run: WaitingRun): Promise<PlanOutline> 
     ({ digest } = (await readPlanFile(file, (item) => found.add(item))).writes);
   } catch (error) {
     // A file that was changed can also break the reader, as with a value that is nested too deep.
-    throw fault('usage', messageOf(error), { suggestion: AGAIN, cause: error });
+    const reason = error instanceof Fault ? error.message : `${file} cannot be read: ${sentence(messageOf(error))}`;
+    throw fault('usage', reason, { suggestion: AGAIN, cause: error });
   }
   if (digest !== run.writes.digest) {
     throw fault('usage', `${file} is not the plan of run ${run.runId}.`, { suggestion: AGAIN });
