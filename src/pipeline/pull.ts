@@ -136,16 +136,21 @@ function inReadingOrder({ source, reader, mapper }: PullRequest): readonly Sourc
   return [...reader.streams.filter(isLookedUp), ...reader.streams.filter((stream) => !isLookedUp(stream))];
 }
 
-/** Stores a run of which no row is stored, so that people can see it: the source could not even be opened, or the run is held. */
+/**
+ * Stores a run of which no row is stored, so that people can see it: the source could not even be opened, or the run is held.
+ *
+ * @param end called with the number of the run. Gives its result
+ */
 export async function noteUnreadRun(
   { source, trigger, askedBy }: Pick<PullRequest, 'source' | 'trigger' | 'askedBy'>,
-  end: { result: 'failed' | 'held'; error: string },
+  end: (runId: number) => Promise<{ result: 'failed' | 'held'; error: string }>,
   { ledger, wait }: Pick<PullOptions, 'ledger' | 'wait'>,
   abort: AbortSignal,
 ): Promise<number> {
   const start = { source, trigger, askedBy, streams: [], mappingRevision: '' };
   const { runId } = await untilWritable(() => ledger.startRun(start), wait, abort);
-  await untilWritable(() => ledger.endRun({ runId, ...end }), wait, abort);
+  const ended = await end(runId);
+  await untilWritable(() => ledger.endRun({ runId, ...ended }), wait, abort);
   return runId;
 }
 

@@ -82,7 +82,6 @@ export function createHeldRuns({
 
   return {
     of: (source: string): HeldRun | null => runs.get(source) ?? null,
-    refusalOf,
     /**
      * Keeps a run with its plan, in the place of an earlier one of the source. An earlier one that was approved after
      * this run began is not replaced, because the approval is for the next run.
@@ -112,8 +111,8 @@ export function createHeldRuns({
      * decision.
      */
     refuse: (source: string, decider: Decider) => decide(source, 'refused', decider),
-    outline: plans.outline,
-    bytes: plans.bytes,
+    outline: (run: WaitingRun) => plans.outline(run),
+    bytes: (run: WaitingRun) => plans.bytes(run),
   };
 }
 

@@ -52,10 +52,11 @@ export async function openBounded(
     const { writes } = examined.summary;
     const entry = { source, at: options.tools.clock.now(), excesses, effects: examined.effects, writes };
     return {
-      held: heldMessage({ excesses, decision: held.refusalOf(entry) }),
       async keep(runId) {
         await held.keep({ ...entry, runId }, { file, outline: examined.outline }, known);
         await close();
+        const kept = held.of(source);
+        return heldMessage(kept?.runId === runId ? kept : { excesses, decision: null });
       },
     };
   } catch (error) {

@@ -37,10 +37,8 @@ export interface RunOpening {
 
 /** A run that is held. Nothing of it is stored. */
 export interface HeldOpening {
-  /** Why it is held, in full sentences. */
-  held: string;
-  /** Keeps the plan of the run. Call it when the run has its number. */
-  keep: (runId: number) => Promise<void>;
+  /** Keeps the plan of the run, which has this number. Gives why the run is held, in full sentences. */
+  keep: (runId: number) => Promise<string>;
 }
 
 /** Decides what runs read. */
@@ -130,10 +128,10 @@ export function createPulls({
       planned?.reader(mapper) ?? gate.open({ source: id, mapper, open: () => openSource(source, config, log) }, abort);
     const opening = { open, mapperOf, ledger: options.ledger, wait };
     const { mapper, records } = await openToPull({ source: id, ...cause }, opening, abort);
-    if ('held' in records) {
-      const end = { result: 'held', error: records.held } as const;
+    if ('keep' in records) {
+      // Pages show a run as held only if its plan is kept, so that a person can decide.
+      const end = async (runId: number) => ({ result: 'held' as const, error: await records.keep(runId) });
       const runId = await noteUnreadRun({ source: id, ...cause }, end, { ledger: options.ledger, wait }, abort);
-      await records.keep(runId);
       return { runId, result: 'held', guarded: [], remapped: 0 };
     }
     try {
@@ -320,7 +318,7 @@ async function openToPull(
     return { mapper, records: await open(mapper) };
   } catch (error) {
     const failed = { result: 'failed', error: messageAndCureOf(error) } as const;
-    await noteUnreadRun({ source, ...cause }, failed, { ledger, wait }, abort);
+    await noteUnreadRun({ source, ...cause }, async () => failed, { ledger, wait }, abort);
     throw error;
   }
 }

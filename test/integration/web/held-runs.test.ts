@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { runSource, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld } from '../../support/worlds/world.ts';
@@ -85,6 +85,19 @@ describe('a run of a daemon that is held', () => {
     expect(text(await get('/history'))).toMatch(/erp held for approval 1 0 1 0 0/);
     const { text: api } = await web.get('/api/v1/causes?type=held');
     expect(JSON.parse(api)).toMatchObject([{ type: 'held', source: 'erp', count: 3, passportsHeld: null }]);
+  });
+
+  it('is shown as held only when a person can decide about it', async () => {
+    await open('One');
+    const { ledger, held } = served.daemon.runtime;
+    const endRun = ledger.endRun.bind(ledger);
+    const known: (number | undefined)[] = [];
+    vi.spyOn(ledger, 'endRun').mockImplementation((run) => {
+      known.push(held.of('erp')?.runId);
+      return endRun(run);
+    });
+    await run('One', 'Two', 'Three', 'Four');
+    expect(known).toEqual([2]);
   });
 
   it('is approved on the page that shows what it would do, and then does what was shown', async () => {
