@@ -80,3 +80,19 @@ export function parentValueOf(at: readonly PathStep[], steps: readonly PathStep[
   const value = steps.slice(last + 1).filter((step) => step !== EACH);
   return isAround && value.length > 0 ? { depth: last - toRecords.indexOf(EACH), steps: value } : null;
 }
+
+/**
+ * The path of a value of the document itself, such as `$.product` beside the list `$.lines`; null if the value is a list
+ * around the records, or is within such a list.
+ *
+ * @param outer the path to the list whose elements are read one by one
+ */
+export function documentValueOf(
+  outer: readonly (string | number)[],
+  steps: readonly PathStep[],
+): (string | number)[] | null {
+  const path = steps.filter((step) => step !== EACH);
+  const fork = path.findIndex((step, index) => step !== outer[index]);
+  const isBeside = fork !== -1 && typeof path[fork] === 'string' && typeof outer[fork] === 'string';
+  return isBeside && path.length === steps.length ? path : null;
+}

@@ -8,9 +8,9 @@ const RAW_BYTES_MAX = 1_000;
 
 /**
  * The states: what the scanner expects next. It follows the containers on the path to the list token by token. It skips
- * every other value as a whole.
+ * every other value as a whole, or keeps it if somebody wants a value beside the list.
  *
- *   value ──┬─ container on the path ─▶ member / item ─▶ (other ─▶ skip ─▶ separator)* ─▶ value, one level deeper
+ *   value ──┬─ container on the path ─▶ member / item ─▶ (other ─▶ skip / keep ─▶ separator)* ─▶ value, one level deeper
  *           └─ the list itself ───────▶ element ─▶ (take ─▶ next-element)* ─▶ separator of the level above
  *   after the outermost container: end, where only white space may follow
  */
@@ -21,6 +21,7 @@ type State =
   | 'item'
   | 'other'
   | 'skip'
+  | 'keep'
   | 'separator'
   | 'element'
   | 'take'
@@ -42,6 +43,20 @@ interface DocumentScannerOptions {
   file: OpenFile;
   steps: readonly PathStep[];
   maxRecordBytes: number;
+  /** Collects the values that are wanted from beside the list. */
+  beside?: BesideValues;
+}
+
+/** The collection of values of a document from beside its list of records. */
+export interface BesideValues {
+  /**
+   * True for a member that has a wanted value, or is one.
+   *
+   * @param path the path of the member
+   */
+  isWanted(path: readonly PathStep[]): boolean;
+  /** Gets the text of such a member; null if it is longer than `maxRecordBytes`. */
+  keep(path: readonly PathStep[], text: string | null): void;
 }
 
 /**
@@ -62,6 +77,9 @@ export class DocumentScanner {
   private opened = false;
   private readonly levels: Level[] = [];
   private matched = false;
+  /** The path of the member that is read, if a value beside the list is wanted from it. */
+  private wanted: readonly PathStep[] | null = null;
+  private readonly kept = new Set<string>();
   private index = 0;
   private valueStart = 0;
   private valueLine = 1;
@@ -73,7 +91,8 @@ export class DocumentScanner {
   }
 
   feed(chunk: Buffer, final: boolean): void {
-    const kept = this.state === 'take' && this.head === undefined ? this.valueStart : this.position;
+    const isHeld = (this.state === 'take' || this.state === 'keep') && this.head === undefined;
+    const kept = isHeld ? this.valueStart : this.position;
     this.buffer = kept < this.buffer.length ? Buffer.concat([this.buffer.subarray(kept), chunk]) : chunk;
     this.position -= kept;
     this.valueStart -= kept;
@@ -92,8 +111,8 @@ export class DocumentScanner {
         if (element === null && this.final) throw this.fault('The document ends in the middle of a value');
         return element;
       }
-      if (this.state === 'skip') {
-        if (!this.skip()) return this.needMore();
+      if (this.state === 'skip' || this.state === 'keep') {
+        if (!(this.state === 'skip' ? this.skip() : this.keep())) return this.needMore();
         continue;
       }
       const byte = this.peek();
@@ -135,7 +154,7 @@ export class DocumentScanner {
         return true;
       case 'other':
         if (',]}:'.includes(byte)) throw this.unexpected('a value', byte);
-        this.begin('skip');
+        this.begin(this.wanted === null ? 'skip' : 'keep');
         return true;
       case 'separator': {
         const list = typeof level?.step === 'number';
@@ -161,6 +180,7 @@ export class DocumentScanner {
       case 'end':
         throw this.unexpected('the end of the file', byte);
       case 'skip':
+      case 'keep':
       case 'take':
         return true;
       default:
@@ -176,7 +196,7 @@ export class DocumentScanner {
       const kind = byte === '{' ? 'an object' : byte === '[' ? 'a list' : 'a single value';
       throw this.fault(
         `${formatDocumentPath(this.options.steps.slice(0, this.levels.length))} is ${kind}, but ${list ? 'a list' : 'an object'} is expected`,
-        'Set `at` to the path of the list of records, such as $.data.parts. For one object per line set `format: ndjson`.',
+        'Set `at` to the path of the list of records, such as $.data.parts. For one object per line set `format: ndjson`, and for one object per file `format: object`.',
       );
     }
     this.position++;
@@ -204,6 +224,8 @@ export class DocumentScanner {
       if (this.matched) level.found = true;
       if (level.names.length < NAMES_SHOWN) level.names.push(name);
     }
+    const path = [...this.options.steps.slice(0, this.levels.length - 1), name];
+    this.wanted = !this.matched && this.options.beside?.isWanted(path) === true ? path : null;
     this.position = end;
     this.state = 'colon';
     return true;
@@ -238,7 +260,7 @@ export class DocumentScanner {
     return true;
   }
 
-  private begin(state: 'skip' | 'take'): void {
+  private begin(state: 'skip' | 'keep' | 'take'): void {
     this.value.reset();
     this.state = state;
     this.valueStart = this.position;
@@ -255,16 +277,40 @@ export class DocumentScanner {
     return true;
   }
 
-  private take(): Element | null {
-    const { maxRecordBytes, file, steps } = this.options;
+  private keep(): boolean {
+    const end = this.scanHeld();
+    if (end === -1) return false;
+    const wanted = this.wanted ?? [];
+    const path = formatDocumentPath(wanted);
+    if (this.kept.has(path)) throw this.fault(`The name ${JSON.stringify(wanted.at(-1))} is twice in one object`);
+    this.kept.add(path);
+    const text = this.head === undefined ? this.buffer.toString('utf8', this.valueStart, end) : null;
+    try {
+      this.options.beside?.keep(wanted, text);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      throw this.fault(`The value at ${path} is not valid JSON`, undefined, error);
+    }
+    this.state = 'separator';
+    return true;
+  }
+
+  /** Follows a value that is held in memory. The position after the value, or -1 if more text is needed. */
+  private scanHeld(): number {
     const end = this.value.scan(this.buffer, this.position);
     this.position = end === -1 ? this.buffer.length : end;
-    if (this.head === undefined && this.position - this.valueStart > maxRecordBytes) {
+    if (this.head === undefined && this.position - this.valueStart > this.options.maxRecordBytes) {
       // From here on the value is only followed to its end.
       this.head = Buffer.from(this.buffer.subarray(this.valueStart, this.valueStart + RAW_BYTES_MAX));
     }
+    if (end !== -1) this.line += this.value.lines;
+    return end;
+  }
+
+  private take(): Element | null {
+    const { file, steps } = this.options;
+    const end = this.scanHeld();
     if (end === -1) return null;
-    this.line += this.value.lines;
     this.state = 'next-element';
     return {
       bytes: this.head ?? this.buffer.subarray(this.valueStart, end),

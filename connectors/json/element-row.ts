@@ -27,13 +27,18 @@ export interface Element {
   place: Place;
 }
 
+/** Values of a document by their names in the rows: undefined for a value that is too long, and null for one that is absent. */
+export type DocumentValues = Readonly<Record<string, JsonValue | undefined>>;
+
 export interface ElementRules {
   maxRecordBytes: number;
   where: JsonObject | undefined;
   /** The path from an element to the records in it; null if the element is the record. */
   inner: readonly PathStep[] | null;
-  /** Values around the records, by their names in the rows. */
-  parent: Readonly<Record<string, ParentValue>> | undefined;
+  /** Values of the elements around the records, by their names in the rows. */
+  parent: Readonly<Record<string, ParentValue>>;
+  /** Values of the document, by their names in the rows. */
+  document: DocumentValues;
 }
 
 /** A row with its approximate size in bytes. */
@@ -63,7 +68,7 @@ export function* elementRows(element: Element, rules: ElementRules, search: Reco
   const issues = textIssues(text, value, element.members);
   if (rules.inner === null) {
     const row = recordRow(value, { place, text, issues, rules, search });
-    if (row !== null) yield { row, bytes };
+    if (row !== null) yield { row: withParent(row, rules.document), bytes };
     return;
   }
   // If the name of a member occurs twice, only its last list is kept. So the element itself is reported too.
@@ -144,13 +149,25 @@ function nestedRow(record: NestedRecord, context: RecordContext): SourceRow | nu
     });
   }
   const row = recordRow(record.value, { ...context, place });
-  const { parent } = context.rules;
-  if (row === null || parent === undefined || RAW_FIELD in row.fields) return row;
-  const { values, tooLong } = parentValues(record, parent);
-  const taken = Object.keys(parent).filter((name) => Object.hasOwn(row.fields, name));
-  const issues = [...encodingIssues(values), ...tooLong.map(tooLongIssue), ...taken.map(takenIssue)];
+  const { parent, document } = context.rules;
+  return row === null ? null : withParent(row, { ...document, ...parentValues(record, parent) });
+}
+
+/** Adds the values that `parent` names to a row. */
+function withParent(row: SourceRow, values: DocumentValues): SourceRow {
+  const names = Object.keys(values);
+  if (names.length === 0 || RAW_FIELD in row.fields) return row;
+  const added: JsonObject = {};
+  const tooLong: string[] = [];
+  for (const name of names) {
+    const value = values[name];
+    if (value !== undefined && isShort(value)) added[name] = value;
+    else tooLong.push(name);
+  }
+  const taken = names.filter((name) => Object.hasOwn(row.fields, name));
+  const issues = [...encodingIssues(added), ...tooLong.map(tooLongIssue), ...taken.map(takenIssue)];
   // The record's own members take precedence, so that the row shows what the file has.
-  row.fields = { ...values, ...row.fields };
+  row.fields = { ...added, ...row.fields };
   if (issues.length > 0) row.issues = [...(row.issues ?? []), ...issues];
   return row;
 }
@@ -294,24 +311,15 @@ function* descend(
   else yield* descend({ value: member, steps: [...steps, step], around }, path, depth + 1);
 }
 
-/**
- * Returns the values around a record by their names in the row. `tooLong` has the names of the values that are left out
- * because they are too long.
- */
-function parentValues(
-  { around }: NestedRecord,
-  wanted: Readonly<Record<string, ParentValue>>,
-): { values: JsonObject; tooLong: string[] } {
+/** The values of the elements around a record, by their names in the row; null for a value that the element lacks. */
+function parentValues({ around }: NestedRecord, wanted: Readonly<Record<string, ParentValue>>): JsonObject {
   const values: JsonObject = {};
-  const tooLong: string[] = [];
   for (const [name, { depth, steps }] of Object.entries(wanted)) {
     let value: JsonValue | undefined = around.get(depth);
     for (const step of steps) value = typeof value === 'object' && value !== null ? memberOf(value, step) : undefined;
-    if (value === undefined) values[name] = null;
-    else if (isShort(value)) values[name] = value;
-    else tooLong.push(name);
+    values[name] = value ?? null;
   }
-  return { values, tooLong };
+  return values;
 }
 
 function isShort(value: JsonValue): boolean {

@@ -1,6 +1,4 @@
 import {
-  assertContent,
-  contentFault,
   createPageBuffer,
   defineFileConnector,
   type FileRequest,
@@ -11,6 +9,8 @@ import {
   z,
 } from '../../src/sdk/index.ts';
 import {
+  documentValueOf,
+  EACH,
   formatDocumentPath,
   type ParentValue,
   type PathStep,
@@ -19,21 +19,24 @@ import {
   recordPathOf,
 } from './document-path.ts';
 import { DocumentScanner } from './document-scanner.ts';
+import { type DocumentPaths, type FoundValues, readDocumentValues } from './document-values.ts';
 import { brokenRow, type Element, type ElementRules, elementRows, type SizedRow } from './element-row.ts';
+import { LineScanner } from './line-scanner.ts';
+import { ObjectScanner } from './object-scanner.ts';
+import { openTwice, readBytes } from './read-bytes.ts';
 import { RecordSearch } from './record-search.ts';
-import { measureValue } from './value-scanner.ts';
 
 const Fields = z.strictObject({
   format: z
-    .enum(['auto', 'array', 'ndjson'])
+    .enum(['auto', 'array', 'ndjson', 'object'])
     .describe(
-      '`array`: one document with a list in it. `ndjson`: one value per line. `auto`: a file whose name ends with `.ndjson` or `.jsonl` is NDJSON. Without `at`, a file whose first two lines are each a complete object is NDJSON too. Every other file is a document.',
+      '`array`: one document with a list in it. `ndjson`: one value per line. `object`: the file is one object, which is a record or has the list of records. `auto`: a file whose name ends with `.ndjson` or `.jsonl` is NDJSON. Without `at`, a file whose first two lines are each a complete object is NDJSON too. Every other file is a document.',
     ),
   maxRecordBytes: z
     .int()
     .min(64)
     .max(64 * 1024 * 1024)
-    .describe('The longest element or line that is accepted, in bytes.'),
+    .describe('The longest element or line that is accepted, in bytes; with `format: object` the longest file.'),
 });
 
 /** The source's `options`. */
@@ -52,7 +55,7 @@ const STREAM_OPTIONS = {
       message: 'Write a path such as $, $.data.parts, $["data set"].parts, $.pages[0].items or $.parts[*].lines[*].',
     })
     .describe(
-      'The place of the list in a document. `$` means that the document is the list. Otherwise write the names of members and indexes, such as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` stands for every element of a list, so a nested list can be a stream: `$.parts[*].lines[*]`.',
+      'The place of the list in a document. `$` means that the document is the list, or with `format: object` the record. Otherwise write the names of members and indexes, such as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` stands for every element of a list, so a nested list can be a stream: `$.parts[*].lines[*]`.',
     ),
   where: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
@@ -67,7 +70,7 @@ const STREAM_OPTIONS = {
     )
     .optional()
     .describe(
-      'Values from around a nested record, by the names that they get in the row: `{ product: "$.parts[*].id" }`.',
+      'Values from around a record, by the names that they get in the row: `{ product: "$.parts[*].id" }` from an element around a nested record, `{ product: $.product }` from the document.',
     ),
   ...Fields.partial().shape,
 };
@@ -91,44 +94,65 @@ export const json = defineFileConnector({
 });
 
 function jsonRequest({ options, stream, signal, onNoRecords }: FileRequest<Options, StreamOptions>): JsonRequest {
+  const format = stream.format ?? options.format;
+  const isOneObject = format === 'object';
   const at = parseDocumentPath(stream.at) ?? [];
-  const { outer, inner } = recordPathOf(at);
+  // The file is the only element of an imagined list, so that its lists are nested ones.
+  const { outer, inner } = recordPathOf(isOneObject ? [EACH, ...at] : at);
+  const { parent, document } = parentsOf({ at, outer, isOneObject }, stream.parent ?? {});
   return {
-    format: stream.format ?? options.format,
+    format,
     outer,
+    shownOuter: isOneObject ? [] : inner === null ? outer : [...outer, EACH],
+    document,
     rules: {
       maxRecordBytes: stream.maxRecordBytes ?? options.maxRecordBytes,
       where: stream.where,
-      inner,
-      parent: stream.parent === undefined ? undefined : parentValuesOf(at, stream.parent),
+      inner: isOneObject && at.length === 0 ? null : inner,
+      parent,
+      document: {},
     },
     signal,
     onNoRecords,
   };
 }
 
-function parentValuesOf(
-  at: readonly PathStep[],
-  parent: Readonly<Record<string, string>>,
-): Record<string, ParentValue> {
-  const values = Object.entries(parent).map(([name, text]): [string, ParentValue] => {
-    const value = parentValueOf(at, parseDocumentPath(text) ?? []);
-    if (value !== null) return [name, value];
-    throw sourceFault(
-      `The path ${text} of parent.${name} names no value around the records at ${formatDocumentPath(at)}.`,
-      {
-        suggestion:
-          'Write the path of a list that contains the records, then [*], then the name of the value: $.parts[*].id.',
-      },
-    );
-  });
-  return Object.fromEntries(values);
+/** Divides the values of `parent` into those of elements around the records, and those of the document. */
+function parentsOf(
+  { at, outer, isOneObject }: { at: readonly PathStep[]; outer: JsonRequest['outer']; isOneObject: boolean },
+  wanted: Readonly<Record<string, string>>,
+): { parent: Record<string, ParentValue>; document: DocumentPaths } {
+  const parent: Record<string, ParentValue> = {};
+  const document: Record<string, readonly (string | number)[]> = {};
+  for (const [name, text] of Object.entries(wanted)) {
+    const steps = parseDocumentPath(text) ?? [];
+    const around = isOneObject ? parentValueOf([EACH, ...at], [EACH, ...steps]) : parentValueOf(at, steps);
+    const beside = around === null && !isOneObject ? documentValueOf(outer, steps) : null;
+    if (around !== null) parent[name] = around;
+    else if (beside !== null) document[name] = beside;
+    else throw noParentFault(name, text, at);
+  }
+  return { parent, document };
+}
+
+function noParentFault(name: string, text: string, at: readonly PathStep[]): Error {
+  return sourceFault(
+    `The path ${text} of parent.${name} names no value around the records at ${formatDocumentPath(at)}.`,
+    {
+      suggestion:
+        'Write the path of a list that contains the records, then [*], then the name of the value: $.parts[*].id. For a value of the document beside the list, write its path: $.product.',
+    },
+  );
 }
 
 interface JsonRequest {
   format: 'auto' | JsonFormat;
   /** The path to the list whose elements are read one by one. */
   outer: readonly (string | number)[];
+  /** The path to an element, or to the list if its elements are the records, for messages. */
+  shownOuter: readonly PathStep[];
+  /** The values of the document that the rows get. */
+  document: DocumentPaths;
   rules: ElementRules;
   signal: AbortSignal;
   /** See `FileRequest`. */
@@ -137,33 +161,60 @@ interface JsonRequest {
 
 /** Reads the elements of one file. */
 async function* readJson(file: OpenFile, request: JsonRequest): AsyncGenerator<Page> {
-  const page = createPageBuffer();
+  const { signal, outer } = request;
+  if (Object.keys(request.document).length === 0) {
+    yield* readElements(file, { ...request, content: file, beside: undefined });
+    return;
+  }
+  const content = await openTwice(file, signal);
   const { maxRecordBytes } = request.rules;
+  const beside = await readDocumentValues(file, content.chunks(signal), {
+    steps: outer,
+    maxRecordBytes,
+    paths: request.document,
+  });
+  const rules = { ...request.rules, document: beside.values() };
+  yield* readElements(file, { ...request, rules, content, beside });
+}
+
+interface ElementsRequest extends JsonRequest {
+  content: Pick<OpenFile, 'chunks' | 'position'>;
+  beside: FoundValues | undefined;
+}
+
+async function* readElements(file: OpenFile, request: ElementsRequest): AsyncGenerator<Page> {
+  const page = createPageBuffer();
+  const { content } = request;
+  const done = () => ({ done: content.position(), total: file.bytes });
   let format = request.format;
-  let scanner: DocumentScanner | LineScanner | undefined;
-  let search: RecordSearch | null = new RecordSearch(file.name, request.outer, request.rules);
-  for await (const chunk of readBytes(file, request.signal)) {
+  let scanner: DocumentScanner | LineScanner | ObjectScanner | undefined;
+  let search: RecordSearch | null = new RecordSearch(file.name, request.shownOuter, request.rules);
+  for await (const { bytes, final } of readBytes(file.name, content.chunks(request.signal))) {
     if (scanner === undefined) {
       if (format === 'auto') {
-        format = detectFormat({ file: file.name, head: chunk.bytes, atRoot: request.outer.length === 0 });
+        format = detectFormat({ file: file.name, head: bytes, atRoot: request.outer.length === 0 });
       }
-      scanner =
-        format === 'ndjson'
-          ? new LineScanner({ file, maxRecordBytes })
-          : new DocumentScanner({ file, maxRecordBytes, steps: request.outer });
+      scanner = createScanner(format, file, request);
     }
-    scanner.feed(chunk.bytes, chunk.final);
+    scanner.feed(bytes, final);
     for (let element = scanner.next(); element !== null; element = scanner.next()) {
-      for (const { row, bytes } of rowsOf(element, request.rules, { format, search })) {
+      for (const { row, bytes: size } of rowsOf(element, request.rules, { format, search })) {
         search = null;
-        if (!page.add(row, bytes)) continue;
+        if (!page.add(row, size)) continue;
         request.signal.throwIfAborted();
-        yield page.take({ done: file.position(), total: file.bytes });
+        yield page.take(done());
       }
     }
   }
-  if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
+  if (!page.empty) yield page.take(done());
   if (search !== null) reportNoRecords(search, request);
+}
+
+function createScanner(format: JsonFormat, file: OpenFile, { outer, rules, beside }: ElementsRequest) {
+  const { maxRecordBytes } = rules;
+  if (format === 'ndjson') return new LineScanner({ file, maxRecordBytes });
+  if (format === 'object') return new ObjectScanner({ file, maxRecordBytes });
+  return new DocumentScanner({ file, maxRecordBytes, steps: outer, ...(beside === undefined ? {} : { beside }) });
 }
 
 function reportNoRecords(search: RecordSearch, { onNoRecords }: JsonRequest): void {
@@ -179,22 +230,6 @@ function reportNoRecords(search: RecordSearch, { onNoRecords }: JsonRequest): vo
   });
 }
 
-async function* readBytes(file: OpenFile, signal: AbortSignal): AsyncGenerator<{ bytes: Buffer; final: boolean }> {
-  let isFirst = true;
-  for await (const chunk of file.chunks(signal)) {
-    if (isFirst) assertJson(file.name, chunk);
-    yield { bytes: isFirst ? withoutByteOrderMark(chunk, file.name) : chunk, final: false };
-    isFirst = false;
-  }
-  yield { bytes: Buffer.alloc(0), final: true };
-}
-
-/** No JSON begins with a tag, which may be any text in other formats. */
-function assertJson(file: string, head: Buffer): void {
-  assertContent(file, head, { format: 'JSON', accepts: 'json' });
-  if (/^(?:ï»¿)?\s*</.test(head.toString('latin1', 0, 100))) throw contentFault(file, 'xml', 'JSON');
-}
-
 function* rowsOf(
   element: Element,
   rules: ElementRules,
@@ -204,16 +239,18 @@ function* rowsOf(
     yield* elementRows(element, rules, search);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    if (format !== 'ndjson') throw brokenDocument(element, error);
-    yield { row: brokenLine(element, error), bytes: element.bytes.length };
+    if (format === 'array') throw brokenDocument(element, error);
+    yield { row: brokenValue(element, error, format), bytes: element.bytes.length };
   }
 }
 
-/** The row for a line that is not JSON. Only this line is lost. */
-function brokenLine({ place, bytes }: Element, error: SyntaxError): SourceRow {
-  return brokenRow(place, bytes.toString('utf8'), {
+/** The row for a line or a file that is not JSON. Only this line or file is lost. */
+function brokenValue({ place, bytes }: Element, error: SyntaxError, format: JsonRequest['format']): SourceRow {
+  const isFile = format === 'object';
+  return brokenRow(place, bytes.toString('utf8', 0, isFile ? RAW_BYTES_MAX : bytes.length), {
     code: 'row.json',
-    message: `Line ${place.line ?? 0} is not valid JSON: ${error.message}.`,
+    message: `${isFile ? `The file ${place.file ?? ''}` : `Line ${place.line ?? 0}`} is not valid JSON: ${error.message}.`,
+    ...(isFile ? { cure: 'Export the file again. Other files of the stream are read.' } : {}),
   });
 }
 
@@ -225,81 +262,9 @@ function brokenDocument({ place: { file, line, path } }: Element, error: SyntaxE
   );
 }
 
-const LINE_FEED = 0x0a;
 const RAW_BYTES_MAX = 1_000;
 
-/**
- * Cuts NDJSON into lines. At most one line, up to `maxRecordBytes`, and one chunk are in memory. Of a longer line only
- * the beginning is reported, and the rest is skipped. Blank lines are not elements.
- */
-class LineScanner {
-  private readonly file: OpenFile;
-  private readonly max: number;
-  private buffer: Buffer = Buffer.alloc(0);
-  private position = 0;
-  private line = 0;
-  private final = false;
-  private discarding = false;
-
-  constructor(options: { file: OpenFile; maxRecordBytes: number }) {
-    this.file = options.file;
-    this.max = options.maxRecordBytes;
-  }
-
-  feed(chunk: Buffer, final: boolean): void {
-    const rest = this.buffer.subarray(this.position);
-    this.buffer = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-    this.position = 0;
-    this.final = final;
-  }
-
-  /** The next line as an element, or null if more text is needed or there are no more lines. */
-  next(): Element | null {
-    while (this.position < this.buffer.length) {
-      const found = this.buffer.indexOf(LINE_FEED, this.position);
-      if (this.discarding) {
-        this.position = found === -1 ? this.buffer.length : found + 1;
-        this.discarding = found === -1;
-        continue;
-      }
-      const end = found === -1 ? this.buffer.length : found;
-      const tooLong = end - this.position > this.max;
-      if (found === -1 && !this.final && !tooLong) return null;
-      const whole = this.buffer.subarray(this.position + byteOrderMarksAt(this.buffer, this.position), end);
-      const bytes = tooLong ? Buffer.from(whole.subarray(0, RAW_BYTES_MAX)) : whole;
-      this.position = found === -1 ? end : end + 1;
-      this.discarding = found === -1;
-      this.line++;
-      if (isBlank(bytes)) continue;
-      return { bytes, tooLong, ...measureValue(bytes), place: { file: this.file.name, line: this.line } };
-    }
-    return null;
-  }
-}
-
-function isBlank(bytes: Buffer): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x0d || byte === 0x09);
-}
-
-type JsonFormat = 'array' | 'ndjson';
-
-/** How many bytes of byte order marks are at a position. Files that were joined have marks in their middle. */
-function byteOrderMarksAt(bytes: Buffer, position: number): number {
-  let at = position;
-  while (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) at += 3;
-  return at - position;
-}
-
-/** Removes byte order marks from the beginning of a UTF-8 file, because they are not part of the text. */
-function withoutByteOrderMark(head: Buffer, file: string): Buffer {
-  const [first, second] = head;
-  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
-    throw sourceFault(`${file} is UTF-16, but JSON is exchanged as UTF-8.`, {
-      suggestion: 'Set the source system to UTF-8, or convert the file.',
-    });
-  }
-  return head.subarray(byteOrderMarksAt(head, 0));
-}
+type JsonFormat = 'array' | 'ndjson' | 'object';
 
 /**
  * Recognises the format of a file by its extension and its first chunk. A file that begins with an object is NDJSON

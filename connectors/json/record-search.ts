@@ -1,5 +1,5 @@
 import { isMisspelt, type JsonObject, type JsonValue } from '../../src/sdk/index.ts';
-import { EACH, formatDocumentPath, type PathStep } from './document-path.ts';
+import { formatDocumentPath, type PathStep } from './document-path.ts';
 
 /** At most this many names or values are remembered and shown. */
 const TEXTS_MAX = 100;
@@ -32,14 +32,14 @@ export class RecordSearch {
   private fulfilled = 0;
   private readonly values = new Set<string>();
 
-  /** @param outer the path to the list of elements */
+  /** @param outer the path to an element, or to the list if its elements are the records */
   constructor(
     file: string,
     outer: readonly PathStep[],
     { inner, where }: { inner: readonly PathStep[] | null; where: JsonObject | undefined },
   ) {
     this.file = file;
-    this.outer = inner === null ? outer : [...outer, EACH];
+    this.outer = outer;
     this.inner = inner ?? [];
     this.where = Object.entries(where ?? {});
   }

@@ -46,18 +46,26 @@ export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
   // Half a surrogate pair is invalid in UTF-16. The decoder only replaces invalid sequences of UTF-8, so half pairs are
   // replaced here.
   const wide = /^(utf-?16|ucs-?2)/i.test(encoding);
-  const clean = (text: string) => (wide ? text.toWellFormed() : text);
   let isOdd = false;
+  let half = '';
   return withoutMarks({
     encoding,
     write(bytes) {
       isOdd = isOdd !== (bytes.length % 2 === 1);
-      return clean(decoder.write(bytes));
+      if (!wide) return decoder.write(bytes);
+      // A piece may end within a pair, whose other half begins the next piece.
+      const text = half + decoder.write(bytes);
+      half = HIGH_HALF.exec(text)?.[0] ?? '';
+      return text.slice(0, text.length - half.length).toWellFormed();
     },
     // A file that was cut off may end with half a character. The decoder drops it, so U+FFFD is added here.
-    end: () => clean(decoder.end() ?? '') + (wide && isOdd ? '\u{fffd}' : ''),
+    end: () =>
+      wide ? (half + (decoder.end() ?? '')).toWellFormed() + (isOdd ? '\u{fffd}' : '') : (decoder.end() ?? ''),
   });
 }
+
+/** The first half of a surrogate pair at the end of a text. */
+const HIGH_HALF = /[\ud800-\udbff]$/;
 
 /** Most files are UTF-8, which Node decodes in half the time. */
 function createUtf8Decoder(encoding: string): FileDecoder {

@@ -9,6 +9,7 @@ import { openParts } from '../../sdk/files/open-parts.ts';
 import { contentFault, recogniseContent } from '../../sdk/files/recognise.ts';
 import { localVersionOf } from '../../sdk/files/source-file.ts';
 import { createTemporaryFiles } from '../../sdk/files/temporary-files.ts';
+import { createFileDecoder } from '../../sdk/text-decoder.ts';
 import { recogniseCsv } from './recognise-csv.ts';
 import { type FoundEncoding, recogniseEncoding } from './recognise-encoding.ts';
 import { recogniseJson } from './recognise-json.ts';
@@ -121,8 +122,12 @@ function knownXml({ root, version, second }: FoundXml, text: string): Recognised
 }
 
 function jsonOf(head: FileHead, { text, name }: FoundEncoding): Recognised | null {
-  if (name.startsWith('utf-16')) {
-    throw unrecognised(head, 'It is JSON in UTF-16.', 'Write it in UTF-8, as JSON is exchanged.');
+  if (name.startsWith('utf-16') && createFileDecoder('utf-8', head.bytes).encoding !== name) {
+    throw unrecognised(
+      head,
+      'It is JSON in UTF-16 without a byte order mark.',
+      'Write it in UTF-8, as JSON is exchanged, or with the mark.',
+    );
   }
   const [records, ...others] = recogniseJson(text, head.name);
   if (records === undefined) {

@@ -282,7 +282,7 @@ describe('the header of a sheet', () => {
 });
 
 describe('the format of a file', () => {
-  it.each<[string, string, object]>([
+  it.each<[string, string | Buffer, object]>([
     [
       'BMEcat 2005',
       '<BMECAT version="2005"><HEADER/><T_NEW_CATALOG/></BMECAT>',
@@ -302,6 +302,7 @@ describe('the format of a file', () => {
     ],
     ['an IDoc without a preset', '<ORDERS05><IDOC><a>1</a><b>2</b></IDOC></ORDERS05>', { connector: 'xml' }],
     ['JSON', '{"d":{"parts":[{"id":1}]}}', { connector: 'json', stream: [{ name: 'at', value: '$.d.parts' }] }],
+    ['JSON in UTF-16', Buffer.from('\ufeff[{"a": 1}]', 'utf16le'), { connector: 'json' }],
     ['CSV', 'sku;name\nA;x\n', { connector: 'csv' }],
   ])('the format of a file is recognised: %s', (_about, content, expected) => {
     expect(recogniseFormat(head(content))).toMatchObject(expected);
@@ -314,7 +315,7 @@ describe('the format of a file', () => {
     ['fixed width', 'A01  Pump    DE\nA02  Motor   SE\nA03  Fan     IT\n', 'fixed width', 'write `columns`'],
     ['one column', 'sku\nA\nB\n', 'No delimiter', 'fixed-width'],
     ['JSON without records', '{"a": {"b": 1}}', 'no list of objects', 'docs/connectors'],
-    ['JSON in UTF-16', Buffer.from('\ufeff[{"a": 1}]', 'utf16le'), 'JSON in UTF-16', 'UTF-8'],
+    ['JSON in UTF-16 without a mark', Buffer.from('[{"a": 1}]', 'utf16le'), 'JSON in UTF-16 without', 'with the mark'],
     ['XML without records', '<a>text</a>', 'nothing in <a> looks like a record', 'docs/connectors'],
     ['bytes', Buffer.alloc(300), 'not a text file', 'Export it as'],
   ])('the file %s is refused with what to do', (_about, content, message, cure) => {

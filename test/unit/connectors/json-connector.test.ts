@@ -2,6 +2,7 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { json } from '../../../connectors/json/index.ts';
 import { PAGE_ROWS_MAX, type SourceRow } from '../../../src/sdk/index.ts';
@@ -14,6 +15,7 @@ async function read(content: string | Uint8Array, stream: object = {}, options: 
 
 const ndjson = (content: string | Uint8Array, stream: object = {}, options: object = {}) =>
   read(content, { format: 'ndjson', ...stream }, options);
+const numbered = <Value>(count: number, of: (at: number) => Value) => Array.from({ length: count }, (_, at) => of(at));
 const codes = (rows: SourceRow[]) => rows.map((row) => row.issues?.map((issue) => issue.code).join() ?? 'ok');
 
 describe('a document', () => {
@@ -233,10 +235,22 @@ describe('values', () => {
     expect(Object.getPrototypeOf(row?.fields)).toBe(Object.prototype);
   });
 
-  it('JSON values may follow a byte order mark; UTF-16 is refused', async () => {
+  it('JSON values may follow a byte order mark', async () => {
     expect(await read('\ufeff[{}]')).toHaveLength(1);
     expect(await ndjson('\ufeff{"a":1}\n')).toMatchObject([{ fields: { a: 1 } }]);
-    await expect(read(Buffer.from('\ufeff[]', 'utf16le'))).rejects.toThrow('in.json is UTF-16');
+  });
+
+  it.each(['utf-16le', 'utf-16be'])('JSON values are read from %s with a byte order mark', async (encoding) => {
+    const values = numbered(9_000, (at) => ({ name: `Grüße ${at}${'x'.repeat(at % 3)} 日本 \u{1F600}` }));
+    const marked = (text: string) => iconv.encode(`\ufeff${text}`, encoding);
+    const rows = await read(marked(JSON.stringify(values)));
+    expect(rows.map(({ fields }) => fields)).toEqual(values);
+    expect(rows.every(({ issues }) => issues === undefined)).toBe(true);
+    const lines = await ndjson(marked(values.map((value) => `${JSON.stringify(value)}\n`).join('')));
+    expect(lines.map(({ fields }) => fields)).toEqual(values);
+    expect(lines[8_999]?.place.line).toBe(9_000);
+    const cut = iconv.encode('\ufeff[{"a":1},{"b"', encoding);
+    await expect(read(cut)).rejects.toThrow('The document ends');
   });
 
   it('JSON values are divided into streams by their members', async () => {

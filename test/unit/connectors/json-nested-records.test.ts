@@ -92,7 +92,7 @@ describe('a list within the elements of a list', () => {
   });
 
   it('a nested JSON list needs paths that stand around it', async () => {
-    for (const id of ['$.id', '$.other[*].id', '$.parts[*]', '$.parts[*].childItems[*].no']) {
+    for (const id of ['$.parts.id', '$.other[*].id', '$.parts[*]', '$.parts[*].childItems[*].no']) {
       await expect(read(PARTS, { at: '$.parts[*].childItems[*]', parent: { id } })).rejects.toThrow(
         `The path ${id} of parent.id names no value around the records`,
       );

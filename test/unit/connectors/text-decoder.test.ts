@@ -1,3 +1,4 @@
+import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { createFileDecoder } from '../../../src/sdk/text-decoder.ts';
 
@@ -34,4 +35,13 @@ it.each(['utf-16le', 'utf-16be'])('half a character at the end of a file in %s i
   const text = pieces.map((piece) => decoder.write(piece)).join('') + decoder.end();
   expect(text).toHaveLength(3);
   expect(text.at(-1)).toBe('\u{fffd}');
+});
+
+it.each(['utf-16le', 'utf-16be'])('a pair of surrogates in %s may be divided between two pieces', (encoding) => {
+  const bytes = iconv.encode('a\u{1F600}b\ud83d', encoding, { addBOM: false });
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const decoder = createFileDecoder(encoding, bytes);
+    const text = decoder.write(bytes.subarray(0, cut)) + decoder.write(bytes.subarray(cut)) + decoder.end();
+    expect(text).toBe('a\u{1F600}b\u{fffd}');
+  }
 });
