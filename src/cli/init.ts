@@ -13,13 +13,15 @@ import { previewSource } from './source/preview.ts';
 import { printable } from './text/style.ts';
 
 interface InitOptions {
-  from?: string;
+  from?: string[];
   force?: boolean;
 }
 
 const EXAMPLES = `
 Examples:
   $ dpp-sync init --from exports/products.csv     a config that reads this file, with a mapping to begin with
+  $ dpp-sync init --from products.csv materials.xlsx boms.csv
+                                                  one config for files that belong together, with how they join
   $ dpp-sync init --from catalog.xml -c shop.yaml
   $ dpp-sync init                                 an example config, to be written by hand
 
@@ -33,7 +35,7 @@ const SHOWN = 3;
 export function addInitCommand(program: Command, run: RunAction): void {
   program
     .command('init')
-    .option('--from <file>', 'the exported file that is recognised')
+    .option('--from <file...>', 'the exported file that is recognised, or several that belong together')
     .option('--force', 'replace an existing config; without this option, the exit code is 2 if there is one')
     .addHelpText('after', EXAMPLES)
     .action((options: InitOptions) =>
@@ -71,48 +73,59 @@ async function copyExampleCases(context: CommandContext): Promise<string | null>
   }
 }
 
-async function initFrom(file: string, { force = false }: InitOptions, context: CommandContext): Promise<number> {
+async function initFrom(
+  files: readonly string[],
+  { force = false }: InitOptions,
+  context: CommandContext,
+): Promise<number> {
   const { output, configFile } = context;
   assertFree(configFile, force);
-  const { proposeConfig } = await import('./init/propose-config.ts');
-  const { foundLines } = await import('./init/propose-config.ts');
+  const { foundLines, joinLines, proposeConfig } = await import('./init/propose-config.ts');
   const signal = context.interruption();
-  const found = await proposeConfig(file, {
+  const found = await proposeConfig(files, {
     configFile,
     root: context.package.root,
     log: await context.log(),
     signal,
   });
   writeConfig(configFile, found.text, force);
-  output.print(...foundLines(file, found, output), '');
+  for (const file of found.files) output.print(...foundLines(file, output), '');
+  if (found.files.length > 1) output.print(...joinLines(found, output), '');
+  const made = files.length === 1 ? 'the file' : 'the files';
   output.print(
-    `${output.paint('green', '✓')} wrote ${printable(configFile)}. This is what the config makes of the file:`,
+    `${output.paint('green', '✓')} wrote ${printable(configFile)}. This is what the config makes of ${made}:`,
     '',
   );
   const config = await context.loadConfig('sources');
-  const source = config.sources.find(({ id }) => id === found.source);
-  if (source === undefined) throw new Error(`The config that was written has no source ${found.source}.`);
-  const streams = source.streams.map(({ name }) => name);
-  const preview = await previewSource(source, config, { limit: SHOWN, counts: true, streams }, context);
-  const cases = await writeFirstCase(source, config, context);
-  if (output.json) output.document({ ...initDocument(file, found, context, preview.counts), cases });
+  const counts: unknown[] = [];
+  let cases: string | null = null;
+  for (const { source: id } of found.files) {
+    const source = config.sources.find((one) => one.id === id);
+    if (source === undefined) throw new Error(`The config that was written has no source ${id}.`);
+    const streams = source.streams.map(({ name }) => name);
+    counts.push((await previewSource(source, config, { limit: SHOWN, counts: true, streams }, context)).counts);
+    cases ??= await writeFirstCase(source, config, context);
+  }
+  if (output.json) output.document({ ...initDocument(found, counts, context), cases });
   if (cases !== null) {
     const what = 'a first case of the mappings: a row, and what it becomes now';
     output.print(`${output.paint('green', '✓')} wrote ${printable(casesFileOf(configFile))} with ${what}.`, '');
   }
-  const todo = found.todo.length === 1 ? 'line' : `${found.todo.length} lines`;
+  const todo = found.files.flatMap((file) => file.todo).length;
   output.print(
     'Next:',
-    ...(found.todo.length === 0
+    ...(todo === 0
       ? []
       : [
-          `  read the ${todo} with TODO in ${printable(configFile)}: correct or keep each line, and delete the word TODO`,
+          `  read the ${todo === 1 ? 'line' : `${todo} lines`} with TODO in ${printable(configFile)}: correct or keep each line, and delete the word TODO`,
         ]),
-    `  dpp-sync preview ${found.source} --issues`,
+    ...found.files.map(({ source }) => `  dpp-sync preview ${source} --issues`),
     ...(cases === null ? [] : ['  dpp-sync test']),
     ...settingLines(processEnvironment()),
     '  dpp-sync check',
-    '  if there are several files: `dpp-sync init --from FILE -c OTHER.yaml` for each one, then "Join several files" in docs/getting-started.md',
+    ...(files.length > 1
+      ? []
+      : ['  if other files belong to this one: `dpp-sync init --force --from FILE FILE …` makes one config of all']),
   );
   return 0;
 }
@@ -125,21 +138,28 @@ function settingLines({ DPP_API_KEY: key = '', DPP_BASE_URL: url = '' }: Environ
   return [`  set DPP_API_KEY to the key of the platform${url === '' ? `, and ${address}` : ''}`];
 }
 
-function initDocument(file: string, found: ProposedConfig, { configFile }: CommandContext, counts: unknown) {
-  const { recognised, source, key, mapping, sample, todo } = found;
-  const { connector, title, options, stream, hints, preset = null } = recognised;
-  return {
-    ok: true,
-    file: resolve(configFile),
-    from: resolve(file),
-    recognised: { connector, title, preset, options, stream, hints },
-    source,
-    key,
-    mapping,
-    sample,
-    todo,
-    counts,
-  };
+/** The document of one file; with several files it has one entry for each, and how they join. */
+function initDocument(
+  { files, joins, joined }: ProposedConfig,
+  counts: readonly unknown[],
+  { configFile }: CommandContext,
+) {
+  const documents = files.map(({ file, recognised, source, key, mapping, sample, todo }, at) => {
+    const { connector, title, options, stream, hints, preset = null } = recognised;
+    return {
+      from: resolve(file),
+      recognised: { connector, title, preset, options, stream, hints },
+      source,
+      key,
+      mapping,
+      sample,
+      todo,
+      counts: counts[at],
+    };
+  });
+  const [only, ...more] = documents;
+  const head = { ok: true, file: resolve(configFile) };
+  return more.length === 0 ? { ...head, ...only } : { ...head, files: documents, joins, joined };
 }
 
 /** Checks that the config file may be written. Call it before a large file is read. */

@@ -2,26 +2,28 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import { isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
 import { fault } from '../../domain/faults.ts';
-import type { MappingDefinition } from '../../domain/mapping.ts';
 import { comparableName } from '../../domain/natural-key.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
-import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
-import { rootOf } from '../../pipeline/mapping/make-item.ts';
 import type { Output } from '../text/output.ts';
 import { printable, wrap } from '../text/style.ts';
-import { columnsOf } from './columns.ts';
+import { checkProposal } from './check-proposal.ts';
+import { type Columns, columnsOf } from './columns.ts';
+import { type Join, type JoinableFile, joinFiles } from './join-files.ts';
+import { type JoinedProduct, joinedProduct } from './joined-preview.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { productOfBomItems, proposeMapping } from './propose-mapping.ts';
-import { type ProposedLine, type ProposedMapping, writtenExpression } from './proposed-line.ts';
+import type { ProposedLine, ProposedMapping } from './proposed-line.ts';
 import { readSample, type Sample, sheetOptions } from './read-sample.ts';
+import { ONLY_ASCII } from './recognise-encoding.ts';
 import { type FileHead, type FoundOption, type Recognised, readHead, recogniseFormat } from './recognise-format.ts';
-import { headText, sourcesText, todoOf } from './write-config.ts';
+import { type ConfigParts, headText, sourcesText, todoOf } from './write-config.ts';
 
-/** A config for one file. */
-export interface ProposedConfig {
+/** What is proposed for one file. */
+export interface ProposedFile {
+  file: string;
   source: string;
   recognised: Recognised;
   /** Null if a preset has the mappings. */
@@ -31,31 +33,100 @@ export interface ProposedConfig {
   sample: { records: number; broken: number; isWhole: boolean; columns: number } | null;
   /** The lines of the config that have a TODO. */
   todo: string[];
+}
+
+/** A config for one or several files. */
+export interface ProposedConfig {
+  files: ProposedFile[];
+  /** How the files belong together; empty for one file. */
+  joins: Join[];
+  /** A product with its parts; null for one file, and if nothing joins. */
+  joined: JoinedProduct | null;
   text: string;
 }
 
+interface ProposeOptions {
+  configFile: string;
+  /** The folder of this program's package. */
+  root: string;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/** The one source of a config for one file. */
+const ONLY_SOURCE = 'erp';
+
 /**
- * Proposes a config for an exported file.
+ * Proposes a config for exported files.
  *
- * @param root the folder of this program's package
  * @throws Fault `usage` for a file that is not recognised, `source.unreadable` for one that cannot be read
  */
-export async function proposeConfig(
+export async function proposeConfig(files: readonly string[], options: ProposeOptions): Promise<ProposedConfig> {
+  const [only, ...more] = files;
+  if (only !== undefined && more.length === 0) return await proposeOne(only, options);
+  const found: FoundFile[] = [];
+  for (const file of files) {
+    const one = await findFile(file, options);
+    if (one.preset !== undefined) throw presetFault(one);
+    found.push({ ...one, source: sourceName(one.stream, found) });
+  }
+  shareEncodings(found);
+  return await configOf(found, `${basename(files[0] ?? '')} and ${counted(files.length - 1, 'other file')}`, options);
+}
+
+/** A file that has only ASCII shows no encoding. The system that wrote the other files has probably written it in theirs. */
+function shareEncodings(files: readonly FoundFile[]): void {
+  const encodingOf = ({ recognised }: FoundFile) =>
+    [...recognised.options, ...recognised.stream].find(({ name }) => name === 'encoding');
+  const shown = files.flatMap((file) => {
+    const option = encodingOf(file);
+    return option === undefined || option.reason === ONLY_ASCII ? [] : [{ name: file.name, value: option.value }];
+  });
+  const [first] = shown;
+  if (first === undefined || shown.some(({ value }) => value !== first.value)) return;
+  for (const file of files) {
+    const option = encodingOf(file);
+    if (option?.reason !== ONLY_ASCII) continue;
+    option.value = first.value;
+    option.reason = `only ASCII so far; as in ${first.name}`;
+  }
+}
+
+async function proposeOne(file: string, options: ProposeOptions): Promise<ProposedConfig> {
+  const found = await findFile(file, options);
+  if (found.preset === undefined) return await configOf([{ ...found, source: ONLY_SOURCE }], basename(file), options);
+  const { recognised, path } = found;
+  const { source, text } = presetSources(recognised, path, options.root);
+  const note = `The mapping comes from config/presets/${found.preset}.yaml, which fits ${recognised.title}.`;
+  const proposed = { file, source, recognised, mapping: null, key: [], sample: null, todo: [] };
+  const head = headText([source], `${aboutText(basename(found.head.path))} ${note}`, options.configFile);
+  return { files: [proposed], joins: [], joined: null, text: `${head}${text}` };
+}
+
+const aboutText = (files: string): string => `A first config for ${files}, written by \`dpp-sync init --from\`.`;
+
+/** What was found in a file with records, before its mapping is compared with the other files. */
+interface FoundFile extends JoinableFile {
+  head: FileHead;
+  /** The path of the file, relative to the config. */
+  path: string;
+  source: string;
+  stream: string;
+  recognised: Recognised;
+  sample: Sample;
+  found: Columns;
+}
+
+type PresetFile = Pick<FoundFile, 'head' | 'path' | 'recognised'> & { preset: string };
+
+async function findFile(
   file: string,
-  { configFile, root, log, signal }: { configFile: string; root: string; log: Logger; signal: AbortSignal },
-): Promise<ProposedConfig> {
+  { configFile, log, signal }: ProposeOptions,
+): Promise<(Omit<FoundFile, 'source'> & { preset?: undefined }) | PresetFile> {
   const head = await readHead(file, signal);
   const path = pathFromConfig(head.path, configFile);
   const recognised = recogniseFormat(head);
-  const about = `A first config for ${basename(head.path)}, written by \`dpp-sync init --from\`.`;
-  const withPreset = (found: Recognised): ProposedConfig => {
-    const { source, text } = presetSources(found, path, root);
-    const note = `The mapping comes from config/presets/${found.preset}.yaml, which fits ${found.title}.`;
-    const config = `${headText(source, `${about} ${note}`, configFile)}${text}`;
-    return { source, recognised: found, mapping: null, key: [], sample: null, todo: [], text: config };
-  };
-  if (recognised.preset !== undefined) return withPreset(recognised);
-
+  if (recognised.preset !== undefined) return { head, path, recognised, preset: recognised.preset };
   if (recognised.connector === 'xlsx') {
     const { stream, hints } = await sheetOptions(head, { log, signal });
     recognised.stream.push(...stream);
@@ -64,47 +135,87 @@ export async function proposeConfig(
   const sample = await readSample(head.path, recognised, { log, signal });
   if (sample.rows.length === 0) throw noRecords(head, sample);
   const preset = presetOfRecords(recognised.connector, sample.rows);
-  if (preset !== undefined) return withPreset({ ...recognised, title: 'an export of InvenTree', preset });
-  return await proposed({ head, path, recognised, sample, about, configFile });
+  if (preset !== undefined) {
+    return { head, path, recognised: { ...recognised, title: 'an export of InvenTree', preset }, preset };
+  }
+  const name = basename(head.name);
+  const found = columnsOf(sample.rows);
+  const { columns, repeats } = found;
+  const owner = productOfBomItems(columns, name);
+  const key = keyColumnsOf(columns, { repeats, isWhole: sample.isWhole, owner });
+  recognised.hints.push(...repeatHints(repeats, sample.lines), ...damageHints(sample), ...twinHints(sample));
+  const mapping = proposeMapping(columns, key, name);
+  return { head, path, stream: streamName(head), name, recognised, sample, found, columns, key, mapping };
 }
 
-async function proposed({
-  head,
-  path,
-  recognised,
-  sample,
-  about,
-  configFile,
-}: {
-  head: FileHead;
-  path: string;
-  recognised: Recognised;
-  sample: Sample;
-  about: string;
-  configFile: string;
-}): Promise<ProposedConfig> {
-  const columns = columnsOf(sample.rows);
-  const owner = productOfBomItems(columns.columns, basename(head.name));
-  const key = keyColumnsOf(columns.columns, { repeats: columns.repeats, isWhole: sample.isWhole, owner });
-  const stream = streamName(head);
-  const source = 'erp';
-  const guess = proposeMapping(columns.columns, key, basename(head.name));
-  const mapping = await checkProposal(guess, sample.rows, { source, stream });
+function presetFault({ head, recognised }: PresetFile): Error {
+  return fault('usage', `${head.path} is ${recognised.title}, whose config has several streams already.`, {
+    suggestion: 'Make a config for this file alone, and add the sources of the others to it.',
+  });
+}
+
+/** The name of a stream as the name of a source, which no earlier file has. */
+function sourceName(stream: string, earlier: readonly FoundFile[]): string {
+  const plain = stream.toLowerCase().replaceAll(/[-_]+/g, '-').replace(/-$/, '');
+  const isTaken = (name: string): boolean => earlier.some(({ source }) => source === name);
+  for (let number = 2, name = plain; ; number += 1) {
+    if (!isTaken(name)) return name;
+    name = `${plain}-${number}`;
+  }
+}
+
+async function configOf(found: readonly FoundFile[], files: string, options: ProposeOptions): Promise<ProposedConfig> {
+  const { mappings, joins } =
+    found.length === 1 ? { mappings: found.map(({ mapping }) => mapping), joins: [] } : joinFiles(found);
+  const checked = await Promise.all(
+    found.map(async (file, at) => ({
+      ...file,
+      mapping: await checkProposal(mappings[at] ?? file.mapping, file.sample.rows, file),
+    })),
+  );
+  const parts = checked.map((file): ConfigParts => ({ ...file, columns: file.found }));
+  const seen = checked.map(seenText).join(' ');
+  const head = headText(
+    checked.map(({ source }) => source),
+    `${aboutText(files)} ${seen}`,
+    options.configFile,
+  );
+  const sampled = checked.map(({ source, stream, mapping, sample }) => ({
+    source,
+    stream,
+    mapping,
+    rows: sample.rows,
+  }));
+  return {
+    files: checked.map((file, at) => proposedOf(file, parts[at])),
+    joins,
+    joined: found.length === 1 ? null : await joinedProduct(sampled),
+    text: `${head}${sourcesText(...parts)}`,
+  };
+}
+
+function seenText({ sample, name }: FoundFile, _at: number, { length }: readonly unknown[]): string {
   const readable = sample.broken === 0 ? '' : `, of which ${sample.rows.length} can be read`;
   const read = counted(sample.rows.length + sample.broken, 'record');
-  const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${read} of the file${readable}.`;
-  recognised.hints.push(...repeatHints(columns.repeats, sample.lines), ...damageHints(sample), ...twinHints(sample));
-  const parts = { source, stream, path, recognised, key, mapping, columns };
-  const text = `${headText(source, `${about} ${seen}`, configFile)}${sourcesText(parts)}`;
-  const { length } = sample.rows;
+  const of = length === 1 ? 'the file' : name;
+  return `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${read} of ${of}${readable}.`;
+}
+
+function proposedOf(file: FoundFile, parts: ConfigParts | undefined): ProposedFile {
+  const { head, source, recognised, mapping, key, sample, columns } = file;
   return {
+    file: head.path,
     source,
     recognised,
     mapping,
     key: key?.columns.map(({ label }) => label) ?? [],
-    sample: { records: length, broken: sample.broken, isWhole: sample.isWhole, columns: columns.columns.length },
-    todo: todoOf(parts),
-    text,
+    sample: {
+      records: sample.rows.length,
+      broken: sample.broken,
+      isWhole: sample.isWhole,
+      columns: columns.length,
+    },
+    todo: parts === undefined ? [] : todoOf(parts),
   };
 }
 
@@ -236,89 +347,13 @@ function presetOfRecords(connector: string, rows: readonly JsonObject[]): string
   return models.has('part.part') && models.has('part.bomitem') ? 'inventree' : undefined;
 }
 
-/** The codes of rows that lack a value. The reason of a line says how many rows have one. */
-const LACKS_VALUE: ReadonlySet<string> = new Set(['field.required', 'refs.product', 'refs.part']);
-
-interface Failure {
-  count: number;
-  /** The message about the first record. */
-  message: string;
-}
-
-/**
- * Maps the records of the sample with a proposed mapping. A line that fails for some of them although it is not marked
- * gets a TODO with the message.
- */
-export async function checkProposal(
-  mapping: ProposedMapping,
-  rows: readonly JsonObject[],
-  at: { source: string; stream: string },
-): Promise<ProposedMapping> {
-  const definition = definitionOf(mapping, at.stream);
-  const compiled = await compileMappings({ source: at.source, definitions: [definition], baseDir: '.' });
-  // The preview of the written config names the problems.
-  if (!compiled.ok) return mapping;
-  const failures = new Map<string, Failure>();
-  for (const fields of rows) {
-    const result = compiled.value.map({ ...at, fields, place: {}, issues: [] });
-    if (result.status !== 'quarantined') continue;
-    const named = new Map(result.issues.map((issue) => [nameOf(issue.field), issue]));
-    for (const [name, { code, message }] of named) {
-      if (LACKS_VALUE.has(code)) continue;
-      const known = failures.get(name);
-      if (known === undefined) failures.set(name, { count: 1, message });
-      else known.count += 1;
-    }
-  }
-  const checked = (line: ProposedLine): ProposedLine => {
-    const failure = failures.get(line.name);
-    return failure === undefined || line.isTodo ? line : withFailure(line, failure, rows.length);
-  };
-  return {
-    ...mapping,
-    key: checked(mapping.key),
-    refs: mapping.refs.map(checked),
-    fields: mapping.fields.map(checked),
-  };
-}
-
-/** The name of the line to which the field of an issue belongs: `product` for `refs.product`. */
-function nameOf(field: string | undefined): string {
-  return rootOf(field?.replace(/^refs\./, ''));
-}
-
-function withFailure(line: ProposedLine, { count, message }: Failure, records: number): ProposedLine {
-  const fails = `fails for ${formatCount(count)} of ${counted(records, 'record')}: ${message}`;
-  return { ...line, reason: `${line.reason}; ${fails}`, isTodo: true };
-}
-
-function definitionOf({ to, key, refs, fields }: ProposedMapping, stream: string): MappingDefinition {
-  return {
-    stream,
-    to,
-    key: writtenExpression(key) ?? '',
-    refs: expressionsOf(refs),
-    fields: expressionsOf(fields),
-    path: 'mappings[0]',
-  };
-}
-
-function expressionsOf(lines: readonly ProposedLine[]): Record<string, string> {
-  return Object.fromEntries(
-    lines.flatMap((line) => {
-      const expression = writtenExpression(line);
-      return expression === null ? [] : [[line.name, expression]];
-    }),
-  );
-}
-
 const WIDTH = 100;
 const NAME_WIDTH = 22;
 const REASON_INDENT = ' '.repeat(NAME_WIDTH + 5);
 
 /** Lines for people about the format that was recognised, and about the mapping that is proposed. */
-export function foundLines(file: string, found: ProposedConfig, output: Output): string[] {
-  const { recognised, mapping, sample, todo } = found;
+export function foundLines(found: ProposedFile, output: Output): string[] {
+  const { file, recognised, mapping, sample, todo } = found;
   const { paint } = output;
   const lines = [`${paint('bold', printable(file))} is ${recognised.title}.`];
   for (const option of [...recognised.options, ...recognised.stream]) lines.push(...optionLines(option, output));
@@ -356,7 +391,37 @@ function reasonLines(indent: string, reason: string, { paint, width }: Output): 
   return wrap(printable(reason), (width ?? WIDTH) - indent.length).map((line) => `${indent}${paint('dim', line)}`);
 }
 
-function sampleWords({ records, columns, broken, isWhole }: NonNullable<ProposedConfig['sample']>): string {
+function sampleWords({ records, columns, broken, isWhole }: NonNullable<ProposedFile['sample']>): string {
   const readable = broken === 0 ? '' : `, of which ${formatCount(records)} can be read`;
   return `${isWhole ? '' : 'Of the file, the first '}${counted(records + broken, 'record')} with ${counted(columns, 'column')}${readable}.`;
+}
+
+const REFS: Record<Join['ref'], string> = {
+  product: 'the product',
+  material: 'the material',
+  component: 'the component',
+  part: 'the part',
+};
+const PARTS_SHOWN = 8;
+
+/** Lines for people about how several files belong together. */
+export function joinLines({ joins, joined }: ProposedConfig, { paint }: Output): string[] {
+  const lines = joins.map(({ file, ref, column, meets, found, of }) => {
+    const where = meets.length === 0 ? 'no other file' : meets.join(' and ');
+    return `  ${printable(file)}: ${printable(column)} names ${REFS[ref]}, ${formatCount(found)} of ${counted(of, 'value is a key', 'values are keys')} of ${printable(where)}`;
+  });
+  if (lines.length === 0) return [paint('yellow', 'No values of these files meet, so nothing joins them yet.')];
+  if (joined === null) return [paint('bold', 'How the files belong together'), ...lines];
+  const shown = joined.parts.slice(0, PARTS_SHOWN).map(({ quantity, unit, key, name }) => {
+    const amount = [quantity, unit].filter((part) => part !== null).join(' ');
+    return `    ${printable(amount)}  ${printable(key)}  ${name === null ? paint('yellow', 'in no file') : printable(name)}`;
+  });
+  const more = joined.parts.length - shown.length;
+  return [
+    paint('bold', 'How the files belong together'),
+    ...lines,
+    `  for example product ${printable(joined.key)} ${joined.name === null ? '' : printable(joined.name)}`,
+    ...shown,
+    ...(more > 0 ? [`    … and ${formatCount(more)} more`] : []),
+  ];
 }

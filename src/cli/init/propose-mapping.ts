@@ -45,7 +45,12 @@ export function proposeMapping(columns: readonly Column[], key: FoundKey | null,
   return proposeArticle(columns, key, isMaterial ? 'material' : 'product');
 }
 
-function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'product' | 'material'): ProposedMapping {
+/** Proposes a mapping for records that are products or materials. */
+export function proposeArticle(
+  columns: readonly Column[],
+  key: FoundKey | null,
+  to: 'product' | 'material',
+): ProposedMapping {
   const number = numberOf(columns, to);
   const shared = [numberLine(to === 'product' ? 'sku' : 'code', number, { key, columns }), ...textLines(columns)];
   const own = to === 'product' ? productLines(columns, number) : materialLines(columns);

@@ -64,6 +64,9 @@ function ofControls(bytes: Buffer): boolean {
   return count > bytes.length / 100;
 }
 
+/** The reason for an encoding of which the file shows nothing. */
+export const ONLY_ASCII = 'only ASCII so far, which UTF-8 includes';
+
 function ofHighBytes(bytes: Buffer): FoundEncoding {
   const utf8 = decoded(bytes, 'utf-8', 'the file is valid UTF-8');
   const replaced = countOf(bytes.toString('latin1'), WRITTEN_REPLACEMENT);
@@ -71,7 +74,7 @@ function ofHighBytes(bytes: Buffer): FoundEncoding {
   const whole = countOf(utf8.text, /[^\p{ASCII}\uFFFD]/gu) + replaced;
   if (broken === 0) {
     if (replaced > 0) return { ...utf8, reason: `${utf8.reason}; ${damageOf(replaced)}` };
-    return whole === 0 ? { ...utf8, reason: 'only ASCII so far, which UTF-8 includes' } : withWords(utf8);
+    return whole === 0 ? { ...utf8, reason: ONLY_ASCII } : withWords(utf8);
   }
   // Single characters of another encoding may be valid UTF-8 by accident, but never most of them.
   if (whole > broken || MOJIBAKE.test(decoded(bytes, 'windows-1252', '').text)) {

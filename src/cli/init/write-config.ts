@@ -28,10 +28,10 @@ export interface ConfigParts {
  *
  * @param configFile the config as the command line names it
  */
-export function headText(source: string, about: string, configFile: string): string {
+export function headText(sources: readonly string[], about: string, configFile: string): string {
   return `${commentLines(0, about).join('\n')}
 # Read the reasons. A line with TODO needs you: correct it or keep it, and delete the word TODO. Then run:
-${steps(source, configFile).join('\n')}
+${steps(sources, configFile).join('\n')}
 # docs/configuration.md describes every key, docs/mapping.md the expressions.
 
 target:
@@ -46,21 +46,24 @@ ledger: ./data/ledger.db
 `;
 }
 
-function steps(source: string, configFile: string): string[] {
+function steps(sources: readonly string[], configFile: string): string[] {
   const start = { command: 'dpp-sync', configFile: configFile === DEFAULT_CONFIG ? null : configFile };
   const commands = [
-    [`dpp-sync preview ${source}`, 'records beside the items that they become'],
+    ...sources.map((source) => [`dpp-sync preview ${source}`, 'records beside the items that they become']),
     ['dpp-sync check', 'whether everything can be reached'],
   ].map(([command = '', what = '']) => [printable(withOwnCommands(command, () => start)), what]);
   const width = Math.max(...commands.map(([command = '']) => command.length));
   return commands.map(([command = '', what = '']) => `#   ${command.padEnd(width)}   ${what}`);
 }
 
-/** The `sources` section with one source. */
-export function sourcesText(parts: ConfigParts): string {
+/** The `sources` section, with a source for each file. */
+export function sourcesText(...files: readonly ConfigParts[]): string {
+  return `${['sources:', ...files.flatMap(sourceLines)].join('\n')}\n`;
+}
+
+function sourceLines(parts: ConfigParts): string[] {
   const { source, recognised, stream, mapping } = parts;
-  const lines = [
-    'sources:',
+  return [
     ...yamlLine(2, `- id: ${source}`, 'a name of your choice, which cannot be changed later'),
     ...yamlLine(4, `connector: ${recognised.connector}`, recognised.title),
     ...yamlLine(4, '# schedule: "30 2 * * *"', 'every night at half past two'),
@@ -79,7 +82,6 @@ export function sourcesText(parts: ConfigParts): string {
     ...yamlLine(4, 'onMissing: flag', 'an item that is no longer in the export is shown; or ignore, unpublish'),
     ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', GUARD_REASON),
   ];
-  return `${lines.join('\n')}\n`;
 }
 
 const GUARD_REASON =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { checkProposal } from '../../../src/cli/init/propose-config.ts';
+import { checkProposal } from '../../../src/cli/init/check-proposal.ts';
 import { proposed, rowsOf, textOf } from './proposed.ts';
 
 describe('the proposed mapping', () => {

@@ -1,0 +1,174 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import iconv from 'iconv-lite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
+
+const ARTICLES = [
+  'Artikelnummer;Bezeichnung;Herkunftsland',
+  'T-100;Esstisch Eiche groß;Deutschland',
+  'T-200;Beistelltisch;Österreich',
+  'S-300;Stuhl Lärche;Polen',
+];
+const MATERIALS = [
+  'Nummer;Bezeichnung;Herkunft;Rezyklatanteil %',
+  '4711;Eiche massiv geölt;Deutschland;0',
+  '4712;Stahlrohr;Schweden;35',
+  '4713;Leim weiß;Österreich;0',
+];
+const BOM = [
+  'Artikelnummer;Pos;Komponente;Menge;Einheit',
+  'T-100;10;4711;12,5;kg',
+  'T-100;20;4713;0,2;kg',
+  'T-200;10;4711;4,25;kg',
+  'T-200;20;4712;1,1;kg',
+  'S-300;10;4712;2,0;kg',
+  'S-300;20;4713;0,05;kg',
+];
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld({ config: { sources: [] } });
+});
+afterEach(() => world.remove());
+
+/** Writes a file as an ERP does: Latin-1, with line ends of Windows. Returns its path. */
+function write(name: string, lines: readonly string[]): string {
+  const folder = join(world.folder, 'exports');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), iconv.encode(`${lines.join('\r\n')}\r\n`, 'latin1'));
+  return join(folder, name);
+}
+
+interface Line {
+  name: string;
+  expression: string | null;
+  reason: string;
+  isTodo: boolean;
+}
+interface Init {
+  files: {
+    source: string;
+    recognised: { options: { name: string; value: unknown }[] };
+    mapping: { to: string; reason: string; refs: Line[] };
+  }[];
+  joins: { file: string; ref: string; column: string; meets: string[]; found: number; of: number }[];
+  joined: { key: string; name: string; parts: { quantity: string; unit: string; key: string; name: string | null }[] };
+}
+
+const config = () => join(world.folder, 'own.yaml');
+const init = (...files: string[]) => runHere(['init', '--from', ...files, '-c', config(), '--json']);
+const found = async (...files: string[]) => (await init(...files)).json() as unknown as Init;
+
+describe('init --from with several files', () => {
+  it('three files of a furniture maker become published passports with one init', async () => {
+    const files = [write('artikel.csv', ARTICLES), write('stoffe.csv', MATERIALS), write('stueckliste.csv', BOM)];
+    const { exitCode, json } = await init(...files);
+    expect(exitCode).toBe(0);
+    const { joins, joined } = json() as unknown as Init;
+    expect(joins).toEqual([
+      { file: 'stueckliste.csv', ref: 'product', column: 'Artikelnummer', meets: ['artikel.csv'], found: 6, of: 6 },
+      { file: 'stueckliste.csv', ref: 'material', column: 'Komponente', meets: ['stoffe.csv'], found: 6, of: 6 },
+    ]);
+    expect(joined).toEqual({
+      key: 'T-100',
+      name: 'Esstisch Eiche groß',
+      parts: [
+        { quantity: '12.5', unit: 'KGM', key: '4711', name: 'Eiche massiv geölt' },
+        { quantity: '0.2', unit: 'KGM', key: '4713', name: 'Leim weiß' },
+      ],
+    });
+    const made = parse(readFileSync(config(), 'utf8')) as object;
+    const target = { baseUrl: world.baseUrl, apiKey: API_KEY };
+    writeFileSync(config(), stringify({ ...made, target, passports: { init: 'when-complete', publish: 'auto' } }));
+    expect((await runHere(['test', '-c', config()])).exitCode).toBe(0);
+    expect((await runHere(['sync', '-c', config()])).exitCode).toBe(0);
+    const { products, materials, publications } = world.contents();
+    expect(products.map((product) => (product as { name: string }).name).sort()).toEqual([
+      'Beistelltisch',
+      'Esstisch Eiche groß',
+      'Stuhl Lärche',
+    ]);
+    expect(materials).toHaveLength(3);
+    expect(publications.map(({ status }) => status)).toEqual(['published', 'published', 'published']);
+  });
+
+  it('a file of which others name only parts has materials, with a TODO', async () => {
+    const files = [write('artikel.csv', ARTICLES), write('stoffe.csv', MATERIALS), write('stueckliste.csv', BOM)];
+    const { files: proposed } = await found(...files);
+    expect(proposed.map(({ mapping }) => mapping.to)).toEqual(['product', 'material', 'bom_item']);
+    expect(proposed[1]?.mapping.reason).toMatch(/^TODO other files name these records only as parts/);
+    expect(readFileSync(config(), 'utf8')).toContain('# TODO other files name these records only as parts');
+  });
+
+  it('a file that has only ASCII is read in the encoding of the others', async () => {
+    const { files } = await found(write('artikel.csv', ARTICLES), write('stueckliste.csv', BOM));
+    const encodings = files.map(({ recognised }) => recognised.options.find(({ name }) => name === 'encoding')?.value);
+    expect(encodings).toEqual(['windows-1252', 'windows-1252']);
+  });
+
+  it('a column with an unknown name is found by its values', async () => {
+    const bom = ['Kopf;Unten;Menge;Einheit', ...BOM.slice(1).map((line) => line.replace(/;\d+;/, ';'))];
+    const { files } = await found(
+      write('artikel.csv', ARTICLES),
+      write('stoffe.csv', MATERIALS),
+      write('stueckliste.csv', bom),
+    );
+    expect(files[2]?.mapping.refs).toEqual([
+      expect.objectContaining({ name: 'product', expression: 'row.Kopf', isTodo: false }),
+      expect.objectContaining({ name: 'material', expression: 'row.Unten', isTodo: false }),
+    ]);
+  });
+
+  it('parts of two files are materials or components', async () => {
+    const bom = [...BOM, 'T-100;30;T-200;1;Stück'];
+    const { files, joins } = await found(
+      write('artikel.csv', ARTICLES),
+      write('stoffe.csv', MATERIALS),
+      write('stueckliste.csv', bom),
+    );
+    expect(files[2]?.mapping.refs[1]).toMatchObject({ name: 'part', expression: 'row.Komponente' });
+    expect(joins[1]).toMatchObject({ ref: 'part', meets: ['artikel.csv', 'stoffe.csv'], found: 7, of: 7 });
+  });
+
+  it('keys that differ in leading zeros are named, with a TODO', async () => {
+    const bom = BOM.map((line) => line.replace(/;(47\d\d);/, ';0000$1;'));
+    const { files } = await found(
+      write('artikel.csv', ARTICLES),
+      write('stoffe.csv', MATERIALS),
+      write('stueckliste.csv', bom),
+    );
+    const [, part] = files[2]?.mapping.refs ?? [];
+    expect(part).toMatchObject({ name: 'part', expression: 'row.Komponente', isTodo: true });
+    expect(part?.reason).toContain('none of its values is a key of another file');
+    expect(part?.reason).toContain('without leading zeros 6 are keys');
+  });
+
+  it('a value that no file has is named', async () => {
+    const bom = [...BOM, 'S-300;30;9999;1;kg'];
+    const { files, joins } = await found(
+      write('artikel.csv', ARTICLES),
+      write('stoffe.csv', MATERIALS),
+      write('stueckliste.csv', bom),
+    );
+    expect(joins[1]).toMatchObject({ found: 6, of: 7 });
+    expect(files[2]?.mapping.refs[1]).toMatchObject({
+      reason: '6 of 7 values are keys of stoffe.csv, not "9999"',
+      isTodo: true,
+    });
+  });
+
+  it('files that do not meet say so', async () => {
+    const { stdout } = await runHere([
+      'init',
+      '--from',
+      write('artikel.csv', ARTICLES),
+      write('stoffe.csv', MATERIALS),
+      '-c',
+      config(),
+    ]);
+    expect(stdout).toContain('No values of these files meet, so nothing joins them yet.');
+  });
+});
