@@ -56,7 +56,7 @@ CREATE TABLE runs (
   cause TEXT NOT NULL,                -- cli, schedule, retry, file or upload
   started_at INTEGER NOT NULL,
   ended_at INTEGER,
-  result TEXT,                        -- complete, failed or interrupted; null while it runs
+  result TEXT,                        -- complete, failed, held or interrupted; null while it runs
   error TEXT,
   asked_by TEXT                       -- the person who asked for the run; null for a schedule
 ) STRICT;

@@ -86,6 +86,7 @@ describe('after a sync', () => {
       'quarantined',
       'warnings',
       'guarded',
+      'held',
       'productsInQuarantine',
       'missing',
       'missingOutcomes',

@@ -21,7 +21,18 @@ describe('dpp-sync sync', () => {
     const first = await sync('--json');
     expect(first.exitCode).toBe(0);
     const document = first.json();
-    const members = ['ok', 'runs', 'items', 'passports', 'requests', 'durationMs', 'warnings', 'guarded', 'missing'];
+    const members = [
+      'ok',
+      'runs',
+      'items',
+      'passports',
+      'requests',
+      'durationMs',
+      'warnings',
+      'guarded',
+      'held',
+      'missing',
+    ];
     const ofContact = ['adopted', 'unansweredParts', 'unproven'];
     const ofMissing = ['missingOutcomes', 'paddedKeys'];
     expect(Object.keys(document)).toEqual([...members, ...ofMissing, 'suspended', 'refused', 'causes', ...ofContact]);

@@ -122,7 +122,7 @@ describe('a guard that held a run', () => {
     world.write('products.csv', products(6));
     const { exitCode, stdout } = await run('sync', '--accept', 'erp');
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('No export and no change of erp waits for a decision, so nothing was accepted.');
+    expect(stdout).toContain('No export, no run and no change of erp waits for a decision, so nothing was accepted.');
   });
 
   it('a guard that held a run is a warning in the log of the daemon, on its page and in its metrics, until a whole export', async () => {
