@@ -55,8 +55,8 @@ function acceptCard(view: AcceptView): Html {
   const { source, guarded, adopted, held, onMissing, csrf } = view;
   // Nobody can approve what cannot be shown.
   if (held !== null && 'problem' in held.plan) return card('Read it again', runAgain(view));
-  const isApproved = held?.run.decision?.decided === 'approved';
-  if (guarded.length + adopted.length === 0 && isApproved) return card('What will happen', runAgain(view));
+  const isOfRun = held !== null && held.run.decision?.decided !== 'approved';
+  if (guarded.length + adopted.length === 0 && !isOfRun) return card('What will happen', runAgain(view));
   const missing = guarded.reduce((sum, read) => sum + read.missing, 0);
   const released = guarded.reduce((sum, read) => sum + read.released, 0);
   const older = guarded.filter(({ isOlder }) => isOlder);
@@ -69,7 +69,7 @@ function acceptCard(view: AcceptView): Html {
   const changes = adopted.reduce((sum, { items }) => sum + items, 0);
   return card('What will happen', [
     html`<ul>
-${held === null ? null : html`<li>A run of ${source} begins, and does what is listed above, even if more has changed meanwhile. What is new counts against the bounds, as on any other night: beyond them the run is held again, and nothing of it is done.</li>`}
+${!isOfRun ? null : html`<li>A run of ${source} begins, and does what is listed above, even if more has changed meanwhile. What is new counts against the bounds, as on any other night: beyond them the run is held again, and nothing of it is done.</li>`}
 ${older.length === 0 ? null : html`<li>A run of ${source} begins. The rows of the older export then replace the rows that were read after it.</li>`}
 ${missing === 0 ? null : html`<li>A run of ${source} begins. At most ${counted(missing, 'record')} that the export lacks then ${missing === 1 ? 'counts' : 'count'} as missing. ${AFTERWARDS[onMissing]}</li>`}
 ${released === 0 ? null : html`<li>${counted(released, 'item')} that no row makes any more ${released === 1 ? 'counts' : 'count'} as missing.</li>`}
@@ -81,15 +81,15 @@ ${guarded.length === 0 ? null : html`<li>If more records are missing from the ne
       {
         action: '/runs/accept',
         fields: { source, [SHOWN]: waitingMark(shownOf(view)) },
-        button: acceptButton(view),
+        button: acceptButton(view, isOfRun),
         tone: 'grave',
       },
     ),
   ]);
 }
 
-function acceptButton({ source, guarded, adopted, held }: AcceptView): string {
-  if (held === null) return `The rows are really gone: accept this export of ${source}`;
+function acceptButton({ source, guarded, adopted }: AcceptView, isOfRun: boolean): string {
+  if (!isOfRun) return `The rows are really gone: accept this export of ${source}`;
   return guarded.length + adopted.length === 0
     ? `Approve this run of ${source}`
     : `Approve this run of ${source}, and accept its export`;
