@@ -6,6 +6,7 @@ import { casesFileOf } from '../config/cases/read-cases.ts';
 import { type Environment, processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../lib/errors.ts';
+import { assertSources } from '../operations/named.ts';
 import { writeFirstCase } from './cases/first-case.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { ProposedConfig } from './init/propose-config.ts';
@@ -14,6 +15,7 @@ import { printable } from './text/style.ts';
 
 interface InitOptions {
   from?: string[];
+  fromSource?: string;
   force?: boolean;
 }
 
@@ -23,6 +25,7 @@ Examples:
   $ dpp-sync init --from products.csv materials.xlsx boms.csv
                                                   one config for files that belong together, with how they join
   $ dpp-sync init --from catalog.xml -c shop.yaml
+  $ dpp-sync init --from-source erp               mappings for a source of the config, such as a database
   $ dpp-sync init                                 an example config, to be written by hand
 
 CSV, JSON, JSON lines, XML, XLSX, BMEcat, GDSN and SAP IDoc files are recognised, also in .gz and .zip form. Each line of
@@ -36,12 +39,15 @@ export function addInitCommand(program: Command, run: RunAction): void {
   program
     .command('init')
     .option('--from <file...>', 'the exported file that is recognised, or several that belong together')
+    .option('--from-source <source>', 'propose mappings for a source that the config has already; nothing is written')
     .option('--force', 'replace an existing config; without this option, the exit code is 2 if there is one')
     .addHelpText('after', EXAMPLES)
     .action((options: InitOptions) =>
-      run((context) =>
-        options.from === undefined ? initByHand(options, context) : initFrom(options.from, options, context),
-      ),
+      run((context) => {
+        const { from, fromSource } = options;
+        if (fromSource !== undefined) return initFromSource(fromSource, options, context);
+        return from === undefined ? initByHand(options, context) : initFrom(from, options, context);
+      }),
     );
 }
 
@@ -126,6 +132,33 @@ async function initFrom(
     ...(files.length > 1
       ? []
       : ['  if other files belong to this one: `dpp-sync init --force --from FILE FILE …` makes one config of all']),
+  );
+  return 0;
+}
+
+/** Prints mappings for a source of the config, to be put into it. */
+async function initFromSource(id: string, { from }: InitOptions, context: CommandContext): Promise<number> {
+  const { output, configFile } = context;
+  if (from !== undefined) throw fault('usage', '--from and --from-source cannot be used together.');
+  const config = await context.loadConfig('unmapped_sources');
+  assertSources(config, [id]);
+  const source = config.sources.find((one) => one.id === id);
+  if (source === undefined) throw new Error(`The config has no source ${id}.`);
+  const { joinLines } = await import('./init/propose-config.ts');
+  const { proposeForSource } = await import('./init/propose-source.ts');
+  const options = { log: await context.log(), signal: context.interruption() };
+  const found = await proposeForSource(source, config, options);
+  const { text, streams, ...joins } = found;
+  if (output.json) output.document({ ok: true, file: resolve(configFile), source: id, streams, ...joins, text });
+  output.print(text.trimEnd());
+  const todo = streams.flatMap((stream) => stream.todo).length;
+  output.note(
+    [
+      '',
+      ...(streams.length > 1 ? joinLines(found, output) : []),
+      ...found.empty.map((stream) => `${stream} gave no record that can be read, so it has no mapping.`),
+      `Put these lines under the source ${id} in ${printable(configFile)}${todo === 0 ? '' : `, and read the ${todo === 1 ? 'line' : `${todo} lines`} with TODO`}. Then run \`dpp-sync preview ${id}\`.`,
+    ].join('\n'),
   );
   return 0;
 }

@@ -189,10 +189,11 @@ export type SecretSource = ReturnType<typeof createSecretSource>;
 /** The needs of a command that only reads the ledger, and of one that also reads the queue. */
 export type LedgerNeeds = 'ledger' | 'ledger_and_queue';
 /**
- * The needs of a command for which the connectors are loaded. `sources`: it only reads the sources. `dialects`: it only reads the
+ * The needs of a command for which the connectors are loaded. `sources`: it only reads the sources. `unmapped_sources`: it reads
+ * sources that may have no mapping yet. `dialects`: it only reads the
  * ledger, and writes rows in the form of the sources' files.
  */
-export type SourceNeeds = 'all' | 'sources' | 'dialects';
+export type SourceNeeds = 'all' | 'sources' | 'unmapped_sources' | 'dialects';
 /** The needs of a command that maps rows which it is given, and reads neither sources nor the ledger. */
 export type MappingNeeds = 'mappings';
 /** The parts of the config that a command needs. */
@@ -260,7 +261,7 @@ function isUnused(path: readonly PathSegment[], needs: Exclude<Needs, 'all' | Ma
   const name = formatPath(path);
   if (name === 'queuePassword') return needs !== 'ledger_and_queue';
   if (/^target\.(?:apiKey|publishKey)$/.test(name)) return true;
-  return needs !== 'sources' && /^sources\[\d+\]\.(?:options|streams)\b/.test(name);
+  return needs !== 'sources' && needs !== 'unmapped_sources' && /^sources\[\d+\]\.(?:options|streams)\b/.test(name);
 }
 
 function setAt(value: JsonObject, path: readonly PathSegment[]): void {

@@ -190,8 +190,10 @@ async function loadConfigWith<Checked, Loaded extends object>(
   const profile = await checkProfile(value, { folder, profilesDir, onFile }, findings);
   const given = sourcesIn(value);
   const ofSources = await settingsFor({ sources: given, folder, isExpanded });
-  const settings = checkSources(value, { profile, findings }, (source, path) =>
-    ofSources.settingsOf(source, path, findings),
+  const settings = checkSources(
+    value,
+    { profile, findings, mayLackMappings: options.needs === 'unmapped_sources' },
+    (source, path) => ofSources.settingsOf(source, path, findings),
   );
   checkPassports(value, findings);
   checkWeb(value, findings);

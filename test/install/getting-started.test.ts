@@ -12,11 +12,6 @@ it('docs/getting-started.md ends its walks with published passports', () => {
   expect(PAGE.match(/^✓ [23] passports are published\.$/gm)).toHaveLength(3);
 });
 
-it('docs/getting-started.md has the section on several files that init names', () => {
-  expect(PAGE).toContain('"Join several files" in docs/getting-started.md\n```');
-  expect(PAGE).toMatch(/^## \d+\. Join several files$/m);
-});
-
 it('docs/getting-started.md makes dpp-sync a command in every folder', () => {
   const [line = ''] = /^export PATH="\$PWD\/src.*$/m.exec(PAGE) ?? [];
   const script = `${line}\ncd ${tmpdir()}\ndpp-sync --version`;

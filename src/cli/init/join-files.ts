@@ -79,9 +79,9 @@ function article(file: JoinableFile, kind: 'product' | 'material'): ProposedMapp
   const mapping = proposeArticle(file.columns, file.key, kind);
   const reason =
     kind === 'material'
-      ? 'TODO other files name these records only as parts of products; if they are products, write product'
-      : 'other files name these records as products with parts';
-  return { ...mapping, reason };
+      ? 'others name these records only as parts of products; if they are products, write product'
+      : 'others name these records as products with parts';
+  return { ...mapping, reason, isTodo: kind === 'material' };
 }
 
 /** Finds the columns with the products and the parts: first those that have a known name, and then those whose values meet. */

@@ -360,8 +360,8 @@ export function foundLines(found: ProposedFile, output: Output): string[] {
   if (sample !== null) lines.push(`  ${sampleWords(sample)}`);
   if (recognised.preset !== undefined) lines.push(`  The mapping comes from config/presets/${recognised.preset}.yaml.`);
   if (mapping !== null) {
-    const isTodo = false;
-    const kind = { name: 'becomes', expression: kindWord(mapping.to), reason: mapping.reason, isTodo };
+    const { isTodo = false, reason } = mapping;
+    const kind = { name: 'becomes', expression: kindWord(mapping.to), reason, isTodo };
     lines.push('');
     for (const line of [kind, mapping.key, ...mapping.refs, ...mapping.fields])
       lines.push(...mappedLines(line, output));
@@ -405,7 +405,7 @@ const REFS: Record<Join['ref'], string> = {
 const PARTS_SHOWN = 8;
 
 /** Lines for people about how several files belong together. */
-export function joinLines({ joins, joined }: ProposedConfig, { paint }: Output): string[] {
+export function joinLines({ joins, joined }: Pick<ProposedConfig, 'joins' | 'joined'>, { paint }: Output): string[] {
   const lines = joins.map(({ file, ref, column, meets, found, of }) => {
     const where = meets.length === 0 ? 'no other file' : meets.join(' and ');
     return `  ${printable(file)}: ${printable(column)} names ${REFS[ref]}, ${formatCount(found)} of ${counted(of, 'value is a key', 'values are keys')} of ${printable(where)}`;

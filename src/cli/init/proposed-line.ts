@@ -30,6 +30,8 @@ export interface ProposedMapping {
   to: ItemKind;
   /** The reason for this kind. */
   reason: string;
+  /** True if a person has to look at the kind. */
+  isTodo?: boolean;
   key: ProposedLine;
   refs: ProposedLine[];
   fields: ProposedLine[];

@@ -3,6 +3,7 @@ import { openWorkbook } from '../../../connectors/xlsx/workbook.ts';
 import { connectorLoader } from '../../daemon/sources/load-connector.ts';
 import type { Place } from '../../domain/issue.ts';
 import { comparableName } from '../../domain/natural-key.ts';
+import type { Page } from '../../domain/ports/source.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector } from '../../sdk/connector.ts';
@@ -46,33 +47,40 @@ export async function readSample(
   const reads = connector.reads(sourceOptions, streamOptions);
   const mode = reads === 'changes' ? 'changes' : 'snapshot';
   const opened = await connector.open(sourceOptions, { resolvePath: (given) => given, log });
-  const rows: JsonObject[] = [];
-  const lines: number[] = [];
-  const damaged: string[] = [];
-  const isTable = connector.fixedColumns === true;
-  let broken = 0;
-  let characters = 0;
   try {
     const request = { name: STREAM, options: streamOptions, mode, cursor: null, signal } as const;
-    for await (const page of opened.pull(request)) {
-      for (const { fields, issues, place } of page.rows) {
-        if (rows.length >= rowsMax || characters >= CHARACTERS_MAX)
-          return { rows, lines, broken, damaged, isWhole: false, isTable };
-        if (issues !== undefined) {
-          broken += 1;
-          const places = issues.filter(({ code }) => code === 'row.encoding').map(({ field }) => fieldAt(field, place));
-          damaged.push(...places);
-        } else {
-          rows.push(isTable ? withPlainNames(fields) : fields);
-          lines.push(place.line ?? 0);
-        }
-        characters += JSON.stringify(fields).length;
-      }
-    }
-    return { rows, lines, broken, damaged, isWhole: true, isTable };
+    return await sampleOf(opened.pull(request), { isTable: connector.fixedColumns === true, rowsMax });
   } finally {
     await opened.close();
   }
+}
+
+/** Takes the first records of a read. */
+export async function sampleOf(
+  pages: AsyncIterable<Pick<Page, 'rows'>>,
+  { isTable, rowsMax = ROWS_MAX }: { isTable: boolean; rowsMax?: number },
+): Promise<Sample> {
+  const rows: JsonObject[] = [];
+  const lines: number[] = [];
+  const damaged: string[] = [];
+  let broken = 0;
+  let characters = 0;
+  for await (const page of pages) {
+    for (const { fields, issues, place } of page.rows) {
+      if (rows.length >= rowsMax || characters >= CHARACTERS_MAX)
+        return { rows, lines, broken, damaged, isWhole: false, isTable };
+      if (issues !== undefined) {
+        broken += 1;
+        const places = issues.filter(({ code }) => code === 'row.encoding').map(({ field }) => fieldAt(field, place));
+        damaged.push(...places);
+      } else {
+        rows.push(isTable ? withPlainNames(fields) : fields);
+        lines.push(place.line ?? 0);
+      }
+      characters += JSON.stringify(fields).length;
+    }
+  }
+  return { rows, lines, broken, damaged, isWhole: true, isTable };
 }
 
 function fieldAt(field: string | undefined, { file, line, path }: Place): string {

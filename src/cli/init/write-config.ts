@@ -62,7 +62,7 @@ export function sourcesText(...files: readonly ConfigParts[]): string {
 }
 
 function sourceLines(parts: ConfigParts): string[] {
-  const { source, recognised, stream, mapping } = parts;
+  const { source, recognised } = parts;
   return [
     ...yamlLine(2, `- id: ${source}`, 'a name of your choice, which cannot be changed later'),
     ...yamlLine(4, `connector: ${recognised.connector}`, recognised.title),
@@ -72,16 +72,41 @@ function sourceLines(parts: ConfigParts): string[] {
     ...streamLines(parts),
     ...recognised.hints.flatMap((hint) => commentLines(6, hint)),
     '    mappings:',
+    ...mappingLines(parts),
+    ...yamlLine(4, 'onMissing: flag', 'an item that is no longer in the export is shown; or ignore, unpublish'),
+    ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', GUARD_REASON),
+  ];
+}
+
+/** The parts of a mapping. */
+type MappingParts = Pick<ConfigParts, 'stream' | 'key' | 'mapping' | 'columns'>;
+
+function mappingLines(parts: MappingParts): string[] {
+  const { stream, mapping } = parts;
+  return [
     ...yamlLine(6, `- stream: ${stream}`),
-    ...yamlLine(8, `to: ${mapping.to}`, mapping.reason),
+    ...yamlLine(8, `to: ${mapping.to}`, marked(mapping.reason, mapping.isTodo)),
     ...mappedLine(8, mapping.key),
     ...(mapping.refs.length === 0 ? [] : ['        refs:', ...mapping.refs.flatMap((line) => mappedLine(10, line))]),
     ...fieldLines(mapping.fields),
     ...nestedLines(parts),
     ...unusedLines(parts),
-    ...yamlLine(4, 'onMissing: flag', 'an item that is no longer in the export is shown; or ignore, unpublish'),
-    ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', GUARD_REASON),
   ];
+}
+
+/** The mappings of a source that a config has already. Streams without a key have a comment with the key to write. */
+export function mappingsText(streams: readonly (MappingParts & { hasKey: boolean })[]): string {
+  const keys = streams.flatMap(({ stream, key, hasKey }) => {
+    if (hasKey || key === null) return [];
+    const names = key.columns.map(({ path: [name = ''] }) => yamlName(name)).join(', ');
+    return commentLines(4, `Under streams, ${stream} needs key: [${names}] (${key.reason}).`);
+  });
+  return `${[...keys, '    mappings:', ...streams.flatMap(mappingLines)].join('\n')}\n`;
+}
+
+/** The lines of a mapping that have a TODO, each with name and reason. */
+export function todoOfMapping({ reason, isTodo = false, key, refs, fields }: ProposedMapping): string[] {
+  return todoIn([{ name: 'to', reason, isTodo }, key, ...refs, ...fields]);
 }
 
 const GUARD_REASON =
@@ -102,10 +127,12 @@ function marked(reason: string, isTodo = false): string {
 
 /** The lines with a TODO in the `sources` section, each with name and reason. */
 export function todoOf({ recognised, key, mapping }: ConfigParts): string[] {
-  const lines = [mapping.key, ...mapping.refs, ...mapping.fields];
-  const found = [...recognised.options, ...recognised.stream, streamKey(key), ...lines];
-  return found.filter(({ isTodo }) => isTodo).map(({ name, reason }) => `${name}: ${reason}`);
+  const found = [...recognised.options, ...recognised.stream, streamKey(key)];
+  return [...todoIn(found), ...todoOfMapping(mapping)];
 }
+
+const todoIn = (lines: readonly { name: string; reason: string; isTodo?: boolean }[]): string[] =>
+  lines.filter(({ isTodo }) => isTodo).map(({ name, reason }) => `${name}: ${reason}`);
 
 const STREAM_KEY = 'key of the stream';
 const NO_STREAM_KEY = `${NO_KEY}; without a key a changed record counts as a new one`;
@@ -140,7 +167,7 @@ function mappedLine(indent: number, line: ProposedLine): string[] {
     : yamlLine(indent, `${name}: ${yamlValue(expression)}`, marked(reason, isTodo));
 }
 
-function nestedLines({ columns, stream, key }: ConfigParts): string[] {
+function nestedLines({ columns, stream, key }: MappingParts): string[] {
   return columns.lists.slice(0, 6).flatMap(({ path, members }) => {
     const names = members.slice(0, 8).join(', ');
     const access = path.join('.');
@@ -158,7 +185,7 @@ const UNUSED_NUMBERS_MAX = 12;
 const UNUSED_MAX = 60;
 
 /** Comments about columns that no line uses, and how to read those with numbers. */
-function unusedLines({ columns, mapping, key }: ConfigParts): string[] {
+function unusedLines({ columns, mapping, key }: MappingParts): string[] {
   const used = new Set(
     [mapping.key, ...mapping.refs, ...mapping.fields].flatMap(({ expression }) => expression?.match(ACCESS) ?? []),
   );

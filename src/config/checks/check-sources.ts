@@ -13,7 +13,7 @@ import type { Findings } from './findings.ts';
  */
 export function checkSources<Settings>(
   value: unknown,
-  context: { profile: Profile | undefined; findings: Findings },
+  context: { profile: Profile | undefined; findings: Findings; mayLackMappings: boolean },
   settingsOf: (source: Record<string, unknown>, path: readonly PathSegment[]) => Settings | undefined,
 ): (Settings | undefined)[] {
   const { findings } = context;
@@ -43,7 +43,12 @@ export function sourcesIn(value: unknown): unknown[] {
 function checkMappings(
   source: Record<string, unknown>,
   path: readonly PathSegment[],
-  context: { profile: Profile | undefined; findings: Findings; lookedUp: ReadonlySet<unknown> },
+  context: {
+    profile: Profile | undefined;
+    findings: Findings;
+    mayLackMappings: boolean;
+    lookedUp: ReadonlySet<unknown>;
+  },
 ): void {
   const streams = streamNamesOf(source);
   const mappings = Array.isArray(source['mappings']) ? (source['mappings'] as unknown[]) : [];
@@ -55,7 +60,7 @@ function checkMappings(
     checkMapping(mapping, [...path, 'mappings', index], { streams, ...context });
   }
   if (mappings.length === 0) {
-    if (lookedUp.size === 0) {
+    if (lookedUp.size === 0 && !context.mayLackMappings) {
       context.findings.addMismatch(
         [...path, 'mappings'],
         'at least one mapping, because no other source uses this source as a lookup table',
