@@ -19,7 +19,7 @@ const Head = z.object({
   of: z.enum(['sync', 'config', 'run']),
   sources: z.array(z.string()),
 });
-const ItemLine = z.object({
+const ItemLine = z.looseObject({
   type: z.literal('item'),
   action: z.enum(PLANNED_ACTIONS),
   kind: z.enum(SUBJECT_KINDS),
@@ -90,7 +90,7 @@ export async function readPlanFile(file: string, onItem: (item: PlannedItem) => 
     const line = parsed(file, number, text);
     if (head === null) head = checked(Head, line, { file, number });
     else if (line['type'] === 'item') {
-      const { type: _, ...item } = checked(ItemLine.loose(), line, { file, number });
+      const { type: _, ...item } = checked(ItemLine, line, { file, number });
       writes.add(item as PlannedItem);
       onItem(item as PlannedItem);
     } else summary = checked(Summary, line, { file, number });
