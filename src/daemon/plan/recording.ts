@@ -16,6 +16,8 @@ interface RecordedRead {
   cursor: string;
   /** The place of each page in the file. */
   pages: { at: number; length: number }[];
+  /** What came after the last page. A read that has failed must never look like a whole export. */
+  end: 'unread' | 'end' | { error: unknown };
 }
 
 interface RecordedStream {
@@ -25,10 +27,16 @@ interface RecordedStream {
 }
 
 export interface Recording {
-  /** A reader that records what is read from another one. It acknowledges nothing, and leaves the other one open. */
-  record(source: string, reader: SourceReader): SourceReader;
-  /** A reader that gives again what was recorded. It acknowledges to the recorded reader. */
+  /** Opens a reader, and records what is read from it. The result acknowledges nothing, and leaves the opened reader open. */
+  record(source: string, open: () => Promise<SourceReader>): Promise<SourceReader>;
+  /**
+   * A reader that gives again what was recorded, also the error of a read. It acknowledges to the recorded reader.
+   *
+   * @throws the error because of which the reader could not be opened
+   */
   replay(source: string): SourceReader;
+  /** Why the source could not be opened or read; null if it could be. */
+  failure(source: string): { error: unknown } | null;
   /** A digest of the rows of each stream, by source and stream. Call it once, after all reads. */
   contents(): Record<string, string>;
   /** Closes the recorded readers. */
@@ -47,6 +55,7 @@ function addRows(content: Hash, rows: Page['rows']): void {
 export async function createRecording(folder: string | null): Promise<Recording> {
   const file: FileHandle | null = folder === null ? null : await open(join(folder, 'rows'), 'wx+', 0o600);
   const readers = new Map<string, { reader: SourceReader; streams: Map<string, RecordedStream> }>();
+  const failures = new Map<string, { error: unknown }>();
   let end = 0;
 
   async function keep(read: RecordedRead, page: Page): Promise<void> {
@@ -59,16 +68,24 @@ export async function createRecording(folder: string | null): Promise<Recording>
   }
 
   async function* recorded(
+    source: string,
     of: RecordedStream,
     ...[from, signal]: Parameters<SourceStream['pull']>
   ): AsyncGenerator<Page> {
-    const read: RecordedRead = { mode: from.mode, cursor: canonicalJson(from.cursor), pages: [] };
+    const read: RecordedRead = { mode: from.mode, cursor: canonicalJson(from.cursor), pages: [], end: 'unread' };
     of.reads.push(read);
     of.content.update(`${read.mode} ${read.cursor}\n`);
-    for await (const page of of.stream.pull(from, signal)) {
-      addRows(of.content, page.rows);
-      await keep(read, page);
-      yield page;
+    try {
+      for await (const page of of.stream.pull(from, signal)) {
+        addRows(of.content, page.rows);
+        await keep(read, page);
+        yield page;
+      }
+      read.end = 'end';
+    } catch (error) {
+      read.end = { error };
+      failures.set(source, read.end);
+      throw error;
     }
   }
 
@@ -86,10 +103,17 @@ export async function createRecording(folder: string | null): Promise<Recording>
       await file?.read(bytes, 0, length, at);
       yield deserialize(bytes) as Page;
     }
+    if (read.end === 'end') return;
+    if (read.end !== 'unread') throw read.end.error;
+    throw fault('plan.stale', `The plan does not fit any more: it has not read ${name} to its end.`);
   }
 
   return {
-    record(source, reader) {
+    async record(source, open) {
+      const reader = await open().catch((error: unknown) => {
+        failures.set(source, { error });
+        throw error;
+      });
       const streams = new Map(
         reader.streams.map((stream) => [
           stream.name,
@@ -98,13 +122,18 @@ export async function createRecording(folder: string | null): Promise<Recording>
       );
       readers.set(source, { reader, streams });
       return {
-        streams: [...streams.values()].map((of) => ({ ...of.stream, pull: (...from) => recorded(of, ...from) })),
+        streams: [...streams.values()].map((of) => ({
+          ...of.stream,
+          pull: (...from) => recorded(source, of, ...from),
+        })),
         acknowledge: () => Promise.resolve(),
         close: () => Promise.resolve(),
       };
     },
     replay(source) {
       const found = readers.get(source);
+      const failure = failures.get(source);
+      if (found === undefined && failure !== undefined) throw failure.error;
       if (found === undefined) throw new Error(`Nothing of ${source} was recorded.`);
       const { reader, streams } = found;
       return {
@@ -116,6 +145,7 @@ export async function createRecording(folder: string | null): Promise<Recording>
         close: () => Promise.resolve(),
       };
     },
+    failure: (source) => failures.get(source) ?? null,
     contents: () =>
       Object.fromEntries(
         [...readers].flatMap(([source, { streams }]) =>

@@ -139,7 +139,7 @@ export async function openRehearsal(
       mapperOf: (source) => mappers.refresh(source),
       onEnd: () => undefined,
       gate: {
-        open: async ({ source, open }) => recording.record(source, await open()),
+        open: ({ source, open }) => recording.record(source, open),
         completed: () => Promise.resolve(),
       },
     });

@@ -49,6 +49,9 @@ export async function openBounded(
     const examined = await examine(run, { options, recording, file, approved }, abort);
     const excesses = await excessesIn(config, examined.unapproved, options.reads);
     if (excesses.length === 0) return { ...recording.replay(source), close };
+    // What a part of an export would do is no plan that a person can decide about.
+    const failure = recording.failure(source);
+    if (failure !== null) throw failure.error;
     const { writes } = examined.summary;
     const entry = { source, at: options.tools.clock.now(), excesses, effects: examined.effects, writes };
     return {
