@@ -1,5 +1,6 @@
 import type { ScriptName } from './generated-nights.ts';
 import type { Edit, Night, Script, Setup } from './night.ts';
+import type { BoundedScript } from './play-approvals.ts';
 
 const SETUP: Setup = {
   passports: 'published',
@@ -14,6 +15,15 @@ const SETUP: Setup = {
   recheckBlockedMs: 0,
   there: { products: [], materials: [] },
 };
+/** Runs that few generated scripts have. */
+export const APPROVAL_EXAMPLES: readonly BoundedScript[] = [
+  {
+    setup: { ...SETUP, idempotency: 'honoured' },
+    bounded: { erp: { creates: 0 } },
+    nights: [{ edits: [], decision: { how: 'approve later', row: 0 } }],
+  },
+];
+
 const PUMP = { name: 'Pump', country: 'DE', note: '' };
 const NIGHT: Night = { edits: [], acts: [], trouble: [], turn: { how: 'sync' } };
 const unnamed = (id: string): Edit => ({ part: 'materials', id, row: { name: '', recycled: '0.1' } });

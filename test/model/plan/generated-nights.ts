@@ -39,9 +39,9 @@ const removal: fc.Arbitrary<Edit> = fc.oneof(
   materialId.map((id) => ({ part: 'materials' as const, id, row: null })),
   lineId.map((id) => ({ part: 'lines' as const, id, row: null })),
 );
-const edit = fc.oneof(productEdit, productEdit, materialEdit, lineEdit, removal, removal);
+export const edit = fc.oneof(productEdit, productEdit, materialEdit, lineEdit, removal, removal);
 
-const calmSetup: fc.Arbitrary<Setup> = fc.record({
+export const calmSetup: fc.Arbitrary<Setup> = fc.record({
   passports: mostly('published', 'prepared', 'by hand'),
   onMissing: mostly('unpublish', 'flag', 'ignore'),
   guard: mostly('100%', '40%'),

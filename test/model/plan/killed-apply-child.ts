@@ -1,5 +1,5 @@
-// `node killed-apply-child.ts CONFIG PLAN CALLS` applies a plan as `dpp-sync sync --plan` does, and kills itself at the call with this
-// number. Calls are the events of the process, and each request before its first byte, after its last byte, and at its answer.
+// `node killed-apply-child.ts CONFIG CALLS plan FILE` applies a plan as `dpp-sync sync --plan` does, and with `accept SOURCE` it approves the
+// held run of a source as `sync --accept` does. It kills itself at the call with this number. Calls are the events of the process, and each request before its first byte, after its last byte, and at its answer.
 
 import { subscribe } from 'node:diagnostics_channel';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
@@ -10,7 +10,7 @@ import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { exitCodeOf } from '../../../src/observe/standing.ts';
 
-const [configFile = '', plan = '', calls = ''] = process.argv.slice(2);
+const [configFile = '', calls = '', how = '', of = ''] = process.argv.slice(2);
 const secrets = createSecretStore();
 const config = await loadRuntimeConfig(configFile, secrets);
 const log = createLogger({ level: 'silent', secrets });
@@ -33,6 +33,7 @@ runtime.bus.subscribe(count);
 for (const channel of ['undici:client:sendHeaders', 'undici:request:bodySent', 'undici:request:headers'])
   subscribe(channel, count);
 const abort = new AbortController().signal;
-const report = await sync(runtime, { sources: [], plan, waitMs: 10_000, abort }, clock);
+const asked = how === 'plan' ? { sources: [], plan: of } : { sources: [of], accept: [of] };
+const report = await sync(runtime, { ...asked, waitMs: 10_000, abort }, clock);
 await runtime.close();
 process.exitCode = exitCodeOf(report);

@@ -21,3 +21,16 @@ export const PLAN_MILESTONES = [
 ] as const;
 export type PlanMilestone = (typeof PLAN_MILESTONES)[number];
 export type Reach = (milestone: PlanMilestone) => void;
+
+/** Situations that the scripts of approvals must reach. */
+export const APPROVAL_MILESTONES = [
+  'a run within its bounds',
+  'a run that is held',
+  'a run that exceeds the bounds of another source',
+  'a run that is refused',
+  'a run that is approved',
+  'a run that exceeds its approval',
+  'an approved run with a later change',
+  'a process was killed amid an approved run',
+] as const;
+export type ApprovalReach = (milestone: (typeof APPROVAL_MILESTONES)[number]) => void;

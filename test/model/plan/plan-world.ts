@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Effect } from '../../../src/domain/approval.ts';
 import type { FaultRule } from '../../../src/sandbox/faults/faults.ts';
 import type { CliResult } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
@@ -37,7 +38,10 @@ export function streamOf(part: keyof Export, { changesOnly }: Setup): string {
   return part === 'materials' && changesOnly ? 'changes/default' : `erp/${part}`;
 }
 
-function sourcesOf({ guard: share, onMissing, changesOnly }: Setup): object[] {
+/** What runs may do without a person, by source. */
+export type Bounded = Partial<Record<'plm' | 'erp', Bounds>>;
+
+function sourcesOf({ guard: share, onMissing, changesOnly }: Setup, bounded: Bounded): object[] {
   const rules = { guard: { maxMissing: share, maxDrop: share }, onMissing };
   const materials = {
     to: 'material',
@@ -63,7 +67,14 @@ function sourcesOf({ guard: share, onMissing, changesOnly }: Setup): object[] {
     fields: { quantity: 'decimal(row.QUANTITY)' },
   };
   return [
-    { id: 'plm', connector: 'csv', options: { path: './exports/lines.csv', key: ['ID'] }, ...rules, mappings: [lines] },
+    {
+      id: 'plm',
+      connector: 'csv',
+      options: { path: './exports/lines.csv', key: ['ID'] },
+      ...rules,
+      ...approveOf(bounded.plm),
+      mappings: [lines],
+    },
     {
       id: 'erp',
       connector: 'csv',
@@ -72,11 +83,18 @@ function sourcesOf({ guard: share, onMissing, changesOnly }: Setup): object[] {
         ...(changesOnly ? {} : { materials: { path: './exports/materials.csv', key: ['ID'] } }),
       },
       ...rules,
+      ...approveOf(bounded.erp),
       mappings: [products, ...(changesOnly ? [] : [{ stream: 'materials', ...materials }])],
     },
     ...(changesOnly ? [changesOf(materials)] : []),
   ];
 }
+
+/** Bounds that are numbers. */
+export type Bounds = Partial<Record<Effect, number>>;
+
+const approveOf = (bounds: Bounds | undefined): object =>
+  bounds === undefined || Object.keys(bounds).length === 0 ? {} : { approve: bounds };
 
 const changesOf = (mapping: object): object => ({
   id: 'changes',
@@ -113,10 +131,10 @@ export interface PlanWorld {
 const NO_LEDGER: LedgerState = { items: new Map(), refs: new Map() };
 
 /** Creates the world of a script, without an export. */
-export async function createPlanWorld(setup: Setup): Promise<PlanWorld> {
+export async function createPlanWorld(setup: Setup, bounded: Bounded = {}): Promise<PlanWorld> {
   const { passports, idempotency, productUpdate, creates, importAnswer, gates, recheckBlockedMs, there } = setup;
   const world = await createWorld({
-    config: { sources: sourcesOf(setup), passports: PASSPORTS[passports] },
+    config: { sources: sourcesOf(setup, bounded), passports: PASSPORTS[passports] },
     sandbox: {
       gates: GATES[gates],
       idempotency: idempotency === 'honoured' ? 'honoured' : 'publish-only',

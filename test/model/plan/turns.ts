@@ -37,7 +37,8 @@ export async function take(turn: Turn, parts: PlanWorld, reach: Reach): Promise<
       return { isWhole: true, report };
     }
     case 'killed':
-      if (await killApplying(parts, turn.calls)) reach('a process was killed while it applied a plan');
+      if (await killAt(parts, turn.calls, 'plan', parts.planFile))
+        reach('a process was killed while it applied a plan');
       await parts.world.sync();
       return { isWhole: true, report: null };
     case 'stopped': {
@@ -72,9 +73,13 @@ function apply(parts: PlanWorld, meanwhile: () => void): Promise<SyncReport> {
   });
 }
 
-/** Applies the plan in a process that kills itself. Returns whether it got as far as the call. */
-async function killApplying({ world, planFile }: PlanWorld, calls: number): Promise<boolean> {
-  const child = spawn(process.execPath, [CHILD, world.configFile, planFile, String(calls)], { stdio: 'inherit' });
+/** Applies a plan, or approves a held run, in a process that kills itself. Returns whether it got as far as the call. */
+export async function killAt(
+  { world }: PlanWorld,
+  calls: number,
+  ...asked: ['plan', file: string] | ['accept', source: string]
+): Promise<boolean> {
+  const child = spawn(process.execPath, [CHILD, world.configFile, String(calls), ...asked], { stdio: 'inherit' });
   const [, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   return signal === 'SIGKILL';
 }
