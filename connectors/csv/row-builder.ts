@@ -1,5 +1,5 @@
 import {
-  comparableName,
+  columnLike,
   createDecimalReader,
   decimalIssue,
   encodingIssues,
@@ -203,13 +203,6 @@ export function assertDecimalColumns(
           : `Write it as ${JSON.stringify(similar)}, as in the file.`,
     });
   }
-}
-
-/** The column that the config means: the one with exactly this name, or the only one that looks like it. */
-function columnLike(name: string, names: readonly string[]): string | undefined {
-  if (names.includes(name)) return name;
-  const alike = names.filter((one) => comparableName(one) === comparableName(name));
-  return alike.length === 1 ? alike[0] : undefined;
 }
 
 const NAMES_SHOWN = 12;

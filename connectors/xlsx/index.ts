@@ -11,16 +11,17 @@ import {
   type OwnIssue,
   type Page,
   type SourceRow,
+  type SpreadsheetCell,
   type SpreadsheetContext,
   sourceFault,
   withoutTextFormula,
   z,
 } from '../../src/sdk/index.ts';
 import { type Archive, assertWorkbook, openArchive } from './archive.ts';
+import { createMergedValues, findMergedCells } from './merged-cells.ts';
 import { NO_STRINGS } from './shared-strings.ts';
 import {
   columnNames,
-  createMergedCellFinder,
   createSheetScanner,
   type HeaderRow,
   type MergedCells,
@@ -59,6 +60,11 @@ const Fields = z.strictObject({
   hidden: z
     .enum(['read', 'skip'])
     .describe('Whether hidden rows and columns are read (`read`) or not (`skip`). A filter hides rows, for example.'),
+  merged: z
+    .enum(['first', 'repeat'])
+    .describe(
+      'The cells below the header that have the value of a merged cell: `first`, only the upper left one, or `repeat`, each of them.',
+    ),
   emptyErrors: z
     .array(z.string().regex(/^#/))
     .describe(
@@ -82,6 +88,7 @@ const OPTIONS = {
   header: Fields.shape.header.default(1),
   headerRows: Fields.shape.headerRows.default(1),
   hidden: Fields.shape.hidden.default('read'),
+  merged: Fields.shape.merged.default('first'),
   emptyErrors: Fields.shape.emptyErrors.default([]),
   maxCellCharacters: Fields.shape.maxCellCharacters.default(1_048_576),
   maxColumns: Fields.shape.maxColumns.default(1_000),
@@ -127,13 +134,15 @@ async function* readXlsx(file: OpenFile, request: XlsxRequest): AsyncGenerator<P
   const done = (share: number) => ({ done: Math.floor(Math.min(1, share) * file.bytes), total: file.bytes });
   yield* withSheet(file, request, async function* (open) {
     let build: ReturnType<typeof createRowBuilder> | undefined;
+    const mergedInto = await mergedValues(open);
     for await (const { rows, names, scanner, share } of readRows(open)) {
       const { archive, sheet, layout } = open;
       const isSkipped = (column: number) => layout.hidden === 'skip' && scanner.isHidden(column);
       build ??= createRowBuilder({ ...open.cells, file: archive.file, sheet: sheet.name, names, isSkipped });
       for (const raw of rows) {
+        const merged = mergedInto(raw);
         if (raw.hidden && layout.hidden === 'skip') continue;
-        const row = build(raw);
+        const row = build(raw, merged);
         if (row !== null && page.add(row, sizeOf(raw))) yield page.take(done(share));
       }
     }
@@ -204,8 +213,8 @@ interface FoundRows {
 async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
   const { archive, sheet, layout, limits } = open;
   const { header, headerRows } = layout;
-  const lastOfHeader = header === false ? 0 : header + headerRows - 1;
-  const merged = headerRows > 1 ? await findMergedCells(open, lastOfHeader) : [];
+  const lastOfHeader = lastRowOfHeader(layout);
+  const merged = headerRows > 1 ? await findMergedCells(open, (row) => row <= lastOfHeader) : [];
   let waiting: RawRow[] = [];
   let beyond: string | null = null;
   const scanner = createSheetScanner({
@@ -301,10 +310,16 @@ function headerRow({ number, cells }: RawRow, { cells: context, sheet, archive }
   return { number, texts: new Map(texts) };
 }
 
-async function findMergedCells({ archive, sheet, limits }: OpenSheet, lastRow: number): Promise<MergedCells[]> {
-  const finder = createMergedCellFinder(lastRow);
-  for await (const { text } of archive.read(sheet.part, limits)) finder.add(text);
-  return [...finder.found];
+function lastRowOfHeader({ header, headerRows }: Layout): number {
+  return header === false ? 0 : header + headerRows - 1;
+}
+
+/** Repeats values of merged cells below the header, if the option says so. */
+async function mergedValues(open: OpenSheet): Promise<ReturnType<typeof createMergedValues>> {
+  const { layout } = open;
+  const last = lastRowOfHeader(layout);
+  const ranges = layout.merged === 'repeat' ? await findMergedCells(open, (row) => row > last) : [];
+  return createMergedValues(ranges, layout.maxColumns);
 }
 
 /** The approximate size of the cells of a row, for the size of a page. */
@@ -322,7 +337,7 @@ interface RowContext extends SpreadsheetContext {
 }
 
 /** Makes source rows from the rows of a sheet. Null stands for a row without any value. */
-function createRowBuilder(context: RowContext): (row: RawRow) => SourceRow | null {
+function createRowBuilder(context: RowContext): (row: RawRow, merged: readonly SpreadsheetCell[]) => SourceRow | null {
   const { file, sheet, isSkipped } = context;
   const skipped: boolean[] = [];
   const names = [...context.names];
@@ -331,15 +346,15 @@ function createRowBuilder(context: RowContext): (row: RawRow) => SourceRow | nul
   const shown = names.filter((name, column) => name !== undefined && !isSkipped(column));
   const template = JSON.parse(`{${shown.map((name) => `${JSON.stringify(name)}:""`).join()}}`) as JsonObject;
 
-  return ({ number, cells }) => {
+  return ({ number, cells }, merged) => {
     const fields: JsonObject = { ...template };
     let issues: OwnIssue[] | undefined;
     let isBlank = true;
-    for (const cell of cells) {
+    const take = (cell: SpreadsheetCell): void => {
       const { column } = cell;
-      if ((skipped[column] ??= isSkipped(column))) continue;
+      if ((skipped[column] ??= isSkipped(column))) return;
       const value = cellValue(cell, context);
-      if (value === '') continue;
+      if (value === '') return;
       isBlank = false;
       const name = (names[column] ??= unnamedColumn(column, names));
       if (typeof value === 'object') {
@@ -347,14 +362,17 @@ function createRowBuilder(context: RowContext): (row: RawRow) => SourceRow | nul
         const where = cellOf(column, number, sheet);
         (issues ??= []).push({ ...problem, field: name, message: `${where} ${message}`, onlyField: true });
         fields[name] = value.value;
-        continue;
+        return;
       }
       fields[name] = typeof value === 'string' ? withoutTextFormula(value) : value;
       if (typeof value === 'string' && value.includes('\uFFFD')) {
         (issues ??= []).push(encodingIssue(name, value, cellOf(column, number, sheet)));
       }
-    }
+    };
+    for (const cell of cells) take(cell);
+    // A row that has only repeated values has no values of its own.
     if (isBlank) return null;
+    for (const cell of merged) if (names[cell.column] !== undefined) take(cell);
     const place = { file, line: number, path: sheet };
     return issues === undefined ? { fields, place } : { fields, place, issues };
   };

@@ -1,10 +1,4 @@
-import {
-  columnLettersOf,
-  columnOfLetters,
-  type SpreadsheetCell,
-  sourceFault,
-  withoutTextFormula,
-} from '../../src/sdk/index.ts';
+import { columnLettersOf, type SpreadsheetCell, sourceFault, withoutTextFormula } from '../../src/sdk/index.ts';
 import { createTextGatherer, type PartHandlers } from './xml-part.ts';
 
 /** A row of the sheet. */
@@ -211,30 +205,4 @@ function assertUnique(names: readonly string[], where: string): void {
     }
     first.set(name, column);
   }
-}
-
-const MERGED = /<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"/g;
-
-/**
- * Finds the merged cells of the first rows. A sheet has them after its rows, so the text of the whole sheet is
- * searched.
- */
-export function createMergedCellFinder(lastRow: number): { add(text: string): void; found: readonly MergedCells[] } {
-  const found: MergedCells[] = [];
-  let rest = '';
-  return {
-    add(text) {
-      const searched = rest + text;
-      let end = 0;
-      for (const match of searched.matchAll(MERGED)) {
-        end = match.index + match[0].length;
-        const [, from = '', first = '', to = '', last = ''] = match;
-        if (Number(first) > lastRow) continue;
-        const columns = { firstColumn: columnOfLetters(from), lastColumn: columnOfLetters(to) };
-        found.push({ firstRow: Number(first), lastRow: Number(last), ...columns });
-      }
-      rest = searched.slice(Math.max(end, searched.length - 200));
-    },
-    found,
-  };
 }

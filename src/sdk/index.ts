@@ -4,7 +4,6 @@ export { z } from 'zod';
 export type { Issue as OwnIssue, Place, ReportedIssue as Issue } from '../domain/issue.ts';
 export type { Item, ItemKind, ItemRef } from '../domain/item.ts';
 export type { MappingModule, MappingTools } from '../domain/mapping.ts';
-export { comparableName } from '../domain/natural-key.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
@@ -51,6 +50,7 @@ export {
   parseNumberFormat,
   unescapeCellText,
 } from './spreadsheet.ts';
+export { columnLike } from './tables/table-row.ts';
 export type { FileDecoder } from './text-decoder.ts';
 export { byteOrderMarksAt, createFileDecoder, Encoding, isEncoding } from './text-decoder.ts';
 export type { NotANumber, TextRow } from './text-values.ts';

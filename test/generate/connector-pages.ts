@@ -9,17 +9,19 @@ import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-wa
 import type { Connector, StreamReads } from '../../src/sdk/connector.ts';
 import { FILE_SOURCE, FILE_STREAM } from '../../src/sdk/files/file-options.ts';
 import { z } from '../../src/sdk/index.ts';
+import { TABLE_STREAM } from '../../src/sdk/tables/table-options.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = 'docs/connectors';
 const BEGIN = '<!-- generated from the code: change it there, then `npm run generate` -->';
 const END = '<!-- end of what is generated -->';
 
-/** The pages of all connectors, the page about files and the list of connectors, by path. */
+/** The pages of all connectors, the pages about files and tables, and the list of connectors, by path. */
 export function connectorPages(connectors: readonly Connector[]): Record<string, string> {
   const parts: Record<string, string> = {
     'README.md': connectorList(connectors),
     'files.md': fileOptions(),
+    'tables.md': schemaSections(schemaTreeOf(z.strictObject(TABLE_STREAM))).join('\n'),
     ...Object.fromEntries(connectors.map((connector) => [`${connector.id}.md`, connectorOptions(connector)])),
   };
   return Object.fromEntries(Object.entries(parts).map(([name, part]) => [`${FOLDER}/${name}`, withPart(name, part)]));
@@ -54,7 +56,9 @@ function fileOptions(): string {
 function connectorOptions(connector: Connector): string {
   const { fixedColumns = false } = connector;
   const options = ownOptions(connector.options, FILE_SOURCE);
-  const stream = ownOptions(connector.streamOptions, FILE_STREAM);
+  const stream = ownOptions(connector.streamOptions, { ...FILE_STREAM, ...TABLE_STREAM });
+  const ofTables = stream.common.filter((name) => name in TABLE_STREAM);
+  const ofFiles = stream.common.filter((name) => name in FILE_STREAM);
   const shared = Object.keys(stream.own.properties ?? {}).filter((name) => isSame(options.own, stream.own, name));
   const key = schemaTreeOf(StreamKey);
   const streamOnly = { ...stream.own, properties: { key, ...without(stream.own.properties ?? {}, shared) } };
@@ -68,7 +72,12 @@ function connectorOptions(connector: Connector): string {
     ...(shared.length === 0
       ? []
       : [`These options may also stand under a stream, and then apply to that stream only: ${names(shared)}.\n`]),
-    ...alsoIn(stream.common, 'files'),
+    ...alsoIn(ofFiles, 'files'),
+    ...(ofTables.length === 0
+      ? []
+      : [
+          `[Rows that belong together](tables.md#options) describes the options for rows of one table: ${names(ofTables)}.\n`,
+        ]),
     '## What a stream gives\n',
     ...readsTable(connector),
     fixedColumns

@@ -24,6 +24,11 @@ export const ISSUE_GROUPS = {
         'The row has no value in a key column, the column does not exist, the value has a character inside that nobody can see, or the key has more than 1,024 bytes.',
       cure: 'Fill or correct the value in the source, or correct `key` of the stream.',
     },
+    'row.above': {
+      title: 'Empty FIELD below a row that could not be read',
+      meaning: 'The column takes the value of the row above, and it is not certain which value this is.',
+      cure: 'Correct the row above that the message names.',
+    },
     'row.columns': {
       title: 'Row with more or fewer values than the header',
       cure: 'Put values with a delimiter or a line end in quotes. Check `delimiter` and `quote` too.',
@@ -56,6 +61,12 @@ export const ISSUE_GROUPS = {
       title: 'Row that is too long',
       cure: 'Raise the limit that the message names, or shorten the text. If a quote is missing, add it: without it, many rows are read as one.',
     },
+    'row.level': {
+      title: 'Row whose level in the tree does not fit',
+      meaning:
+        'The level or outline number of the row is none, or the row above to which it belongs is missing. The parents of the rows below it are not certain either.',
+      cure: 'Correct the level in the export, or the column that `tree` of the stream names.',
+    },
     'row.list': { title: 'Value where a list is expected', cure: 'Correct `at` of the stream.' },
     'row.members': {
       title: 'Row with too many elements',
@@ -63,7 +74,7 @@ export const ISSUE_GROUPS = {
     },
     'row.object': { title: 'Value where an object is expected', cure: 'Set `at` to a list of objects.' },
     'row.parent': {
-      title: 'Record around the row that is missing or too long',
+      title: 'Record around or above the row that cannot be used',
       cure: 'Check `parent` of the stream, and the order of the records in the export.',
     },
     'row.quote': {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type Connector, defineConnector, type FoundColumns, type Page } from '../connector.ts';
 import { type SizedPage, sharedPages } from '../page-buffer.ts';
+import { TABLE_STREAM, type TableStream } from '../tables/table-options.ts';
+import { createTableRows } from '../tables/table-rows.ts';
 import { FILE_SOURCE, FILE_STREAM, type FileSource, type FileStream } from './file-options.ts';
 import { createFileProgress, type FileProgress } from './file-progress.ts';
 import { type FoundFiles, openFileSource, type SourceFiles } from './file-source.ts';
@@ -66,9 +68,9 @@ const SERVER_LOOK_MS = 60_000;
  */
 export function defineFileConnector<Options extends z.ZodRawShape, Stream extends z.ZodRawShape>(
   format: FileConnectorDefinition<Options, Stream>,
-): Connector<OptionsOf<Options> & FileSource, OptionsOf<Stream> & FileStream> {
+): Connector<OptionsOf<Options> & FileSource, OptionsOf<Stream> & FileStream & TableStream> {
   type AllOptions = OptionsOf<Options> & FileSource;
-  type StreamOptions = OptionsOf<Stream> & FileStream;
+  type StreamOptions = OptionsOf<Stream> & FileStream & TableStream;
   interface Read extends FileRequest<AllOptions, StreamOptions> {
     name: string;
     source: SourceFiles;
@@ -76,12 +78,22 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     noRecords: ReturnType<typeof createNoRecords>;
   }
   const { id, title, fixedColumns = false, endings = [] } = format;
+  const tableStream = fixedColumns ? TABLE_STREAM : {};
+
+  async function* readFile(file: OpenFile, request: FileRequest<AllOptions, StreamOptions>): AsyncGenerator<Page> {
+    if (!fixedColumns) {
+      yield* format.read(file, request);
+      return;
+    }
+    const table = createTableRows(request.stream, request.onColumns);
+    for await (const page of format.read(file, { ...request, onColumns: table.onColumns })) yield table.rows(page);
+  }
 
   const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
     request.source.read(file, {
       ...request,
       store: request.found.store,
-      read: (open) => request.noRecords.counted(format.read(open, request)),
+      read: (open) => request.noRecords.counted(readFile(open, request)),
     });
 
   async function* readSnapshot(request: Read): AsyncGenerator<SizedPage> {
@@ -123,14 +135,19 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     file: OpenFile,
     request: FileRequest<AllOptions, StreamOptions>,
   ): Promise<string[]> {
-    for await (const { rows } of format.read(file, request)) {
+    for await (const { rows } of readFile(file, request)) {
       return [...new Set(rows.flatMap((row) => Object.keys(row.fields)))];
     }
     return [];
   }
 
   async function columnsOf({ source, found, ...request }: Read): Promise<string[]> {
-    const columnsIn = (open: OpenFile) => format.columns?.(open, request) ?? columnsOfFirstPage(open, request);
+    const columnsIn = async (open: OpenFile): Promise<string[]> => {
+      if (format.columns === undefined) return columnsOfFirstPage(open, request);
+      if (!fixedColumns) return format.columns(open, request);
+      const table = createTableRows(request.stream, request.onColumns);
+      return table.columns(await format.columns(open, { ...request, onColumns: table.onColumns }));
+    };
     const columns: string[] = [];
     // For a server one file is checked, because each file has to be downloaded.
     const files = found.location.server === null ? found.files : found.files.slice(-1);
@@ -149,7 +166,11 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     endings,
     reads: (_options, stream) => stream.contents,
     options: z.strictObject({ ...FILE_SOURCE, ...format.options }) as unknown as z.ZodType<AllOptions>,
-    streamOptions: z.strictObject({ ...FILE_STREAM, ...format.streamOptions }) as unknown as z.ZodType<StreamOptions>,
+    streamOptions: z.strictObject({
+      ...FILE_STREAM,
+      ...tableStream,
+      ...format.streamOptions,
+    }) as unknown as z.ZodType<StreamOptions>,
     async open(options, host) {
       const source = openFileSource(options, host, format.zipEntry);
       return {
@@ -230,9 +251,11 @@ async function* withWarnings(pages: AsyncIterable<Page>, warnings: readonly stri
   if (rest.length > 0) yield { rows: [], warnings: rest };
 }
 
+const TABLE_NAMES = Object.keys(TABLE_STREAM);
+
 /** A text of the options on which the rows of a file depend. */
 function textOfOptions(format: { options: object; streamOptions: object }, options: object, stream: object): string {
-  const names = [Object.keys(format.options), ['entry', ...Object.keys(format.streamOptions)]];
+  const names = [Object.keys(format.options), ['entry', ...TABLE_NAMES, ...Object.keys(format.streamOptions)]];
   return JSON.stringify(
     [options, stream].map((all, at) => Object.entries(all).filter(([name]) => names[at]?.includes(name))),
     textOfOther,

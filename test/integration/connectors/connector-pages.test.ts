@@ -49,4 +49,12 @@ describe('the example of docs/connectors', () => {
     const found = await syncExample(`${id}.md`, id === 'sql' ? ON_SQLITE : {});
     expect(found).toEqual({ materials: [], ...expected });
   });
+
+  it('the example of the page about tables passes `check` and is delivered', async () => {
+    expect(await syncExample('tables.md')).toEqual({
+      products: ['P-1, P-1', 'A-1, A-1'],
+      materials: ['M-1, M-1', 'M-2, M-2'],
+      bomItems: ['A-1 ← 4 M-1', 'P-1 ← 1 M-2', 'P-1 ← 2 A-1'],
+    });
+  });
 });

@@ -1,0 +1,76 @@
+import { type FoundColumns, type Page, type SourceRow, sourceFault } from '../connector.ts';
+import { createFillDown } from './fill-down.ts';
+import type { TableStream, Tree } from './table-options.ts';
+import { columnOf, isUnreadable } from './table-row.ts';
+import { createTreeRows, type TreeColumns } from './tree-rows.ts';
+
+/** The rows of one table file, which take values from rows above them. */
+export interface TableRows {
+  /** Call it before the first row of the file. It throws if a column that an option names is missing. */
+  onColumns: (found: FoundColumns) => void;
+  /** The columns of the rows, from those of the file. */
+  columns(names: readonly string[]): string[];
+  /** Completes the rows of a page. Give it all pages of the file in their order. */
+  rows(page: Page): Page;
+}
+
+/**
+ * Makes the rows of a file as the options say. A file is read from its beginning each time, so a row is the same in each read,
+ * wherever a page begins.
+ *
+ * @param onColumns gets the columns of the rows
+ */
+export function createTableRows(
+  { fill, tree }: TableStream,
+  onColumns: ((found: FoundColumns) => void) | undefined,
+): TableRows {
+  let steps: readonly ((row: SourceRow) => void)[] | undefined;
+  const added = tree === undefined ? [] : namesOf(tree);
+  const columns = (names: readonly string[]) => [...names, ...added.filter((name) => !names.includes(name))];
+  const begin = (found: FoundColumns) => {
+    steps = [
+      ...(fill === undefined ? [] : [createFillDown(fill.map((name) => columnOf(name, 'fill', found)))]),
+      ...(tree === undefined ? [] : [createTreeRows(treeColumns(tree, found))]),
+    ];
+    return steps;
+  };
+  return {
+    columns,
+    onColumns(found) {
+      onColumns?.({ ...found, names: columns(found.names) });
+      begin(found);
+    },
+    rows(page) {
+      for (const row of page.rows) {
+        // A connector that does not call `onColumns` has the columns of its first row.
+        if (steps === undefined && !isUnreadable(row)) {
+          begin({ names: Object.keys(row.fields), where: row.place.file ?? '' });
+        }
+        for (const step of steps ?? []) step(row);
+      }
+      return page;
+    },
+  };
+}
+
+/** The columns that a tree adds to a row. */
+function namesOf({ parent, path }: Tree): string[] {
+  return [...Object.keys(parent), ...(path === undefined ? [] : [path])];
+}
+
+function treeColumns(tree: Tree, found: FoundColumns): TreeColumns {
+  const { level, outline, parent, path = null } = tree;
+  const kind = level === undefined ? 'outline' : 'level';
+  const taken = namesOf(tree).find((name) => found.names.includes(name));
+  if (taken !== undefined) {
+    throw sourceFault(`${found.where}: \`tree\` gives a value the name ${taken}, which a column of the file has.`, {
+      suggestion: 'Give the value of the parent row another name in `tree`.',
+    });
+  }
+  return {
+    kind,
+    column: columnOf(level ?? outline ?? '', `tree.${kind}`, found),
+    parent: Object.entries(parent).map(([name, column]) => [name, columnOf(column, 'tree.parent', found)] as const),
+    path,
+  };
+}
