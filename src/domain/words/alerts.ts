@@ -40,7 +40,7 @@ export const ALERTS = {
     title: 'A run would do more than `approve` allows, and waits for a person.',
     cure: 'Look at what it would do. Approve the run, or refuse it.',
     command: 'dpp-sync status',
-    guide: 'approvals.md',
+    guide: 'operations.md#a-run-is-held',
   },
   quarantine: {
     setting: 'quarantineAbove',
