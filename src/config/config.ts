@@ -202,7 +202,7 @@ const Approve = z
     error: 'at least one of creates, changes, publish and unpublish',
   })
   .describe(
-    'What a run may do without a person. A run that would do more is held before any of its rows is stored: its plan is kept, an alert is sent, and a person approves or refuses the run. A run of another source is held too if it would publish or withdraw more passports of the products of this source. Without `approve`, no run is held for what it does.',
+    'What a run may do without a person. A run that would do more is held before any of its rows is stored: its plan is kept, an alert is sent, and a person approves or refuses the run. A run of another source is held too if it would do more to the items and passports of this source, for example by a lookup table. Without `approve`, no run is held for what it does.',
   );
 
 const Pause = z

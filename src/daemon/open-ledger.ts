@@ -6,6 +6,7 @@ import type { Target } from '../domain/ports/target.ts';
 import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../ledger/sqlite-ledger.ts';
 import { closeInOrder } from '../lib/errors.ts';
+import { hasBounds } from './plan/held-runs.ts';
 import { type Mappers, withValuesByHand } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
@@ -70,7 +71,8 @@ export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedg
   try {
     const ledger = await withValuesByHand(opened, mappers);
     const { voided } = await ledger.recover(config.profile.settlingDelayMs.reset);
-    await ledger.defineLookups(mappers.lookups(), { isAll: true });
+    // With bounds, changed rows of a lookup file count for the run or the reload that begins to use them.
+    await ledger.defineLookups(mappers.lookups(), { isAll: true, keepsRows: hasBounds(config) });
     return { ledger, rules, reads: reader?.reads ?? ledger.reads, counting: counter.reads, voided, close };
   } catch (error) {
     await close();

@@ -29,7 +29,7 @@ import { openClient, openGate } from './open-client.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 import { apiTroubles, queuePrefix, readsWithTroubles } from './open-reads.ts';
 import { createPlans } from './plan/create-plans.ts';
-import { createHeldRuns, type HeldRuns, isBounded } from './plan/held-runs.ts';
+import { createHeldRuns, type HeldRuns, hasBounds } from './plan/held-runs.ts';
 import type { PlannedSync } from './plan/planned-sync.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
 import { createReplays, type Replays } from './replays.ts';
@@ -220,8 +220,9 @@ function connect(
     mapperOf: async (source) => (beforeMapping && mappers.of(source)) ?? (await mappers.refresh(source)),
     onEnd: () => passports.markDirty(),
     gate: {
+      isBounded: () => hasBounds(config),
       async open(run, abort) {
-        if (!isBounded(config, run.source)) return run.open();
+        if (!hasBounds(config)) return run.open();
         const { openBounded } = await import('./plan/run-gate.ts');
         return openBounded(run, { config, held, reads, mappers, tools }, abort);
       },

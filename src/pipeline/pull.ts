@@ -140,6 +140,7 @@ function inReadingOrder({ source, reader, mapper }: PullRequest): readonly Sourc
  * Stores a run of which no row is stored, so that people can see it: the source could not even be opened, or the run is held.
  *
  * @param end called with the number of the run. Gives its result
+ * @throws the error of `end`, after the run was closed as failed
  */
 export async function noteUnreadRun(
   { source, trigger, askedBy }: Pick<PullRequest, 'source' | 'trigger' | 'askedBy'>,
@@ -149,7 +150,14 @@ export async function noteUnreadRun(
 ): Promise<number> {
   const start = { source, trigger, askedBy, streams: [], mappingRevision: '' };
   const { runId } = await untilWritable(() => ledger.startRun(start), wait, abort);
-  const ended = await end(runId);
+  let ended: Awaited<ReturnType<typeof end>>;
+  try {
+    ended = await end(runId);
+  } catch (error) {
+    const failed = { runId, result: 'failed', error: messageAndCureOf(error) } as const;
+    await untilWritable(() => ledger.endRun(failed), wait, abort);
+    throw error;
+  }
   await untilWritable(() => ledger.endRun({ runId, ...ended }), wait, abort);
   return runId;
 }

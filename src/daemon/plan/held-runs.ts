@@ -27,13 +27,12 @@ export function heldMessage(run: Pick<HeldRun, 'excesses' | 'decision'>): string
   return run.decision === null ? what : `${what} ${decisionText(run.decision)}`;
 }
 
-/** True if a bound counts what a run of the source does: its own, or one on the passports of any source. */
-export function isBounded({ sources }: Pick<RuntimeConfig, 'sources'>, source: string): boolean {
-  return sources.some(
-    ({ id, approve }) =>
-      approve !== null && (id === source || approve.publish !== undefined || approve.unpublish !== undefined),
-  );
-}
+/**
+ * True if a source has bounds. Then each run is bounded, because the items of a source also follow from the rows of others: by lookup
+ * tables, by parts, and by items that several sources make.
+ */
+export const hasBounds = ({ sources }: Pick<RuntimeConfig, 'sources'>): boolean =>
+  sources.some(({ approve }) => approve !== null);
 
 /** The runs that are held because they exceed the bounds of their sources, at most one of each source. */
 export function createHeldRuns({

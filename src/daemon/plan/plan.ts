@@ -90,7 +90,10 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     const acceptance = createAcceptance(rehearsal, { suspended: UNCONFIRMED, page: PAGE });
     if (request.of === 'sync') await stageRechecks(rehearsal);
     // What is due anyway is no effect of the config or the run.
-    else await acceptance.acceptAll(async () => undefined, abort);
+    else {
+      await rehearsal.mapped(abort);
+      await acceptance.acceptAll(async () => undefined, abort);
+    }
     const before = request.of === 'sync' ? NOTHING_LEFT : await leftNow(rehearsal);
     if (request.of === 'config') await rehearsal.mapAgain(sources, abort);
     const read =

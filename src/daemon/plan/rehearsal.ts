@@ -139,6 +139,7 @@ export async function openRehearsal(
       mapperOf: (source) => mappers.refresh(source),
       onEnd: () => undefined,
       gate: {
+        isBounded: () => false,
         open: ({ source, open }) => recording.record(source, open),
         completed: () => Promise.resolve(),
       },
@@ -162,6 +163,7 @@ export async function openRehearsal(
         for (const source of sources) {
           const mapper = mappers.of(source);
           if (mapper === null) continue;
+          await ledger.defineLookups(new Map([[source, mapper.lookups ?? []]]), { isAll: false });
           const streams = config.sources.find(({ id }) => id === source)?.streams.map(({ name }) => name) ?? [];
           await ledger.remapRecords({ source, mappingRevision: mapper.revision, streams });
           await mapQueue.mapStored(source);

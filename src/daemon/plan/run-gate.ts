@@ -56,8 +56,11 @@ export async function openBounded(
     const entry = { source, at: options.tools.clock.now(), excesses, effects: examined.effects, writes };
     return {
       async keep(runId) {
-        await held.keep({ ...entry, runId }, { file, outline: examined.outline }, known);
-        await close();
+        try {
+          await held.keep({ ...entry, runId }, { file, outline: examined.outline }, known);
+        } finally {
+          await close();
+        }
         const kept = held.of(source);
         return heldMessage(kept?.runId === runId ? kept : { excesses, decision: null });
       },

@@ -17,7 +17,7 @@ import type { Logger } from '../../lib/logging/logging.ts';
 import type { Reloaded } from '../../operations/runtime.ts';
 import type { ConfigEffects } from '../plan/effects.ts';
 import type { ReloadCause } from '../runtime.ts';
-import type { Mappers } from '../sources/mappers.ts';
+import { isSameMapping, type Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { unsafeFileWarnings, unsafePrograms } from '../unsafe-files.ts';
 
@@ -136,8 +136,8 @@ export function createReload(options: ReloadOptions) {
     const changed = changedSettings(config, next);
     for (const [id, mapper] of mappers) {
       const before = inUse.of(id);
-      const isSame = before?.revision === mapper.revision && !hasOtherLookups(before, mapper);
-      if (!isSame && before !== null && !changed.includes(`sources.${id}`)) changed.push(`sources.${id}`);
+      if (before !== null && !isSameMapping(before, mapper) && !changed.includes(`sources.${id}`))
+        changed.push(`sources.${id}`);
     }
     const effect = await weighed(next, changed, cause);
     if (effect !== null && effect.excesses.length > 0) {
@@ -248,13 +248,6 @@ function messageFor(changed: readonly string[], after: readonly string[]): strin
   if (changed.length === 0) return 'The config was reloaded: nothing has changed.';
   const later = after.length === 0 ? '' : ` ${after.join(', ')} is used when the current run has ended.`;
   return `The config was reloaded. Changed: ${changed.join(', ')}.${later}`;
-}
-
-/** True if the rows of a lookup file have changed. */
-function hasOtherLookups(before: Mapper, after: Mapper): boolean {
-  const rowsOf = ({ lookups = [] }: Mapper) =>
-    JSON.stringify(lookups.map(({ id, entries }) => [id, entries === null ? null : [...entries]]));
-  return rowsOf(before) !== rowsOf(after);
 }
 
 /** The problems of a config and of its mappings, or the error because of which the config could not be read. */

@@ -7,7 +7,8 @@ import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { MapQueue } from '../../pipeline/map-queue.ts';
-import type { Mappers } from '../sources/mappers.ts';
+import { hasBounds } from '../plan/held-runs.ts';
+import { isSameMapping, type Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { Pulls } from '../sources/pulls.ts';
 
@@ -16,7 +17,7 @@ export function createReplaceSettings(parts: {
   /** The object that is changed. All parts of the process read it at each use. */
   config: RuntimeConfig;
   rules: PassportRules;
-  mappers: Pick<Mappers, 'replace'>;
+  mappers: Pick<Mappers, 'of' | 'replace'>;
   ledger: Pick<IntakeLedger, 'defineLookups' | 'remapRecords'>;
   delivery: Pick<Delivery, 'setMaxRate' | 'passports' | 'engine'>;
   client: Pick<ApiClient, 'renewKeys'>;
@@ -28,7 +29,10 @@ export function createReplaceSettings(parts: {
   const abort = new AbortController();
 
   async function useMapper(id: string, mapper: Mapper | null): Promise<void> {
+    const before = mappers.of(id);
     mappers.replace(id, mapper);
+    // With bounds, what has changed before the start of the daemon counts for the next run.
+    if (hasBounds(config) && mapper !== null && before !== null && isSameMapping(before, mapper)) return;
     try {
       await ledger.defineLookups(new Map([[id, mapper?.lookups ?? []]]), { isAll: false });
       const source = config.sources.find((one) => one.id === id);

@@ -100,6 +100,13 @@ export function createMappers(options: {
 
 export type Mappers = ReturnType<typeof createMappers>;
 
+/** True if neither the mapping nor the rows of its lookup files have changed. */
+export function isSameMapping(before: Mapper, after: Mapper): boolean {
+  const rowsOf = ({ lookups = [] }: Mapper) =>
+    JSON.stringify(lookups.map(({ id, entries }) => [id, entries === null ? null : [...entries]]));
+  return before.revision === after.revision && rowsOf(before) === rowsOf(after);
+}
+
 /** The columns that lookup tables take from the streams of a source, by stream. */
 function columnsLookedUp(source: string, by: readonly MappedSource[]): Map<string, string[]> {
   const columns = new Map<string, string[]>();

@@ -43,13 +43,15 @@ export interface HeldOpening {
 
 /** Decides what runs read. */
 export interface RunGate {
+  /** True if a run has to be tried first. Such runs come one after the other: two at once could exceed a bound together. */
+  isBounded(): boolean;
   open(run: RunOpening, abort: AbortSignal): Promise<SourceReader | HeldOpening>;
   /** Called when a run of the source is complete. */
   completed(source: string): Promise<void>;
 }
 
 /** Each run reads its source. */
-const OPEN_GATE: RunGate = { open: ({ open }) => open(), completed: () => Promise.resolve() };
+const OPEN_GATE: RunGate = { isBounded: () => false, open: ({ open }) => open(), completed: () => Promise.resolve() };
 
 /** What is read in the place of a source, for a plan that is applied. */
 export interface PlannedRun {
@@ -79,6 +81,8 @@ export function createPulls({
   /** The runs that wait for the ledger or for the `map` queue, each with the reason. */
   const resting = new Map<string, { reason: Fault; since: number }>();
   const sourceLock = createKeyedLock();
+  /** Has one key. */
+  const boundedLock = createKeyedLock();
 
   function reportPause(source: string, reason: Fault | null): void {
     if (reason === null) resting.delete(source);
@@ -106,6 +110,13 @@ export function createPulls({
     }
     if (!abort.aborted) atRest.signal.throwIfAborted();
     throw fault('interrupted', `The run of ${id} was stopped before it began.`);
+  }
+
+  /** Waits for the other bounded runs. Returns a function that releases the lock. */
+  async function lockBounded(id: string, abort: AbortSignal): Promise<() => void> {
+    const release = await boundedLock.acquire('', abort);
+    if (release === null) throw fault('interrupted', `The run of ${id} was stopped before it began.`);
+    return release;
   }
 
   function sourceOf(id: string): ConfiguredSource {
@@ -176,7 +187,14 @@ export function createPulls({
     try {
       // The mapper is read only now, because a reload may have replaced the settings while the run waited.
       return await withAnySignal([abort, stopped.signal], (either) =>
-        withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs, planned)),
+        withLogFields({ source: id }, async () => {
+          const releaseBounded = planned === undefined && gate.isBounded() ? await lockBounded(id, either) : null;
+          try {
+            return await pullLocked(sourceOf(id), cause, either, waitMs, planned);
+          } finally {
+            releaseBounded?.();
+          }
+        }),
       );
     } finally {
       await prune(id);
@@ -302,7 +320,7 @@ interface Opening extends Pick<PullOptions, 'wait'> {
 }
 
 /**
- * Reads the mapping of a source, with its lookup files, and opens the source for a run.
+ * Reads the mapping of a source, with its lookup files, and opens the source for a run. A run that is held changes no lookup table.
  *
  * @throws the error because of which the source cannot be read, after the ledger has stored a failed run
  */
@@ -313,9 +331,16 @@ async function openToPull(
 ): Promise<{ mapper: Mapper; records: SourceReader | HeldOpening }> {
   try {
     const mapper = await mapperOf(source);
-    const lookups = new Map([[source, mapper.lookups ?? []]]);
-    await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
-    return { mapper, records: await open(mapper) };
+    const records = await open(mapper);
+    if ('keep' in records) return { mapper, records };
+    try {
+      const lookups = new Map([[source, mapper.lookups ?? []]]);
+      await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
+      return { mapper, records };
+    } catch (error) {
+      await records.close();
+      throw error;
+    }
   } catch (error) {
     const failed = { result: 'failed', error: messageAndCureOf(error) } as const;
     await noteUnreadRun({ source, ...cause }, async () => failed, { ledger, wait }, abort);

@@ -86,12 +86,13 @@ function idsByName(tables: readonly Pick<TableRow, 'id' | 'name'>[]): Map<string
 
 /**
  * Stores the lookup tables of sources, and the present rows of their files. A table that a source does not have any
- * more is removed. With `isAll`, the tables of all other sources are removed as well.
+ * more is removed. With `isAll`, the tables of all other sources are removed as well. With `keepsRows`, tables that are stored
+ * already keep their rows.
  */
 export function defineLookups(
   tx: Tx,
   tables: ReadonlyMap<string, readonly LookupTable[]>,
-  { isAll }: { isAll: boolean },
+  { isAll, keepsRows = false }: { isAll: boolean; keepsRows?: boolean },
 ): void {
   const all = [...tables].flatMap(([owner, own]) => own.map((table) => ({ owner, table })));
   const wanted = new Set(all.map(({ table }) => table.id));
@@ -115,7 +116,7 @@ export function defineLookups(
   const files = new Map(all.map(({ table: { id, entries } }) => [id, entries]));
   const ofFiles = stored.flatMap(({ id, name }) => {
     const entries = files.get(name) ?? null;
-    return entries === null ? [] : [{ id, entries }];
+    return entries === null || (keepsRows && present.has(name)) ? [] : [{ id, entries }];
   });
   requeue(tx, replaceFileEntries(tx, ofFiles));
 }

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const ROWS = 3_000;
+const ROWS = 1_100;
 const exportOf = (name: string) =>
   JSON.stringify(Array.from({ length: ROWS }, (_, n) => ({ SKU: `A-${n}`, NAME: name, COUNTRY: 'DE' })));
 /** The second page ends within a row. */

@@ -91,4 +91,14 @@ describe('a reload that changes stored rows', () => {
     expect(await served.daemon.reload('person')).toMatchObject({ ok: true, changed: ['sources.erp'] });
     await expect.poll(names).toEqual(['Electric kettle', 'Mixer', 'Toaster']);
   });
+
+  it('does not begin to use what has changed before the start of the daemon', async () => {
+    await served.daemon.stop();
+    change('"New " + row.NAME', { changes: 1 });
+    served = await startDaemon(world, { version: findPackage().version });
+    expect((await reload()).exitCode).toBe(0);
+    await runSource(served.daemon, 'erp');
+    expect((await runHere(['status', '-c', world.configFile])).stdout).toContain('A run of erp is held.');
+    expect(names()).toEqual(['Kettle', 'Mixer', 'Toaster']);
+  });
 });

@@ -91,9 +91,13 @@ export interface IntakeLedger {
   /**
    * Stores the lookup tables of sources by the sources' ids, with the present rows of their files. Tables that a source
    * does not have any more are removed; with `isAll` also the tables of all sources that are not named. Records that
-   * have used an entry of a file that has changed wait for the mapping.
+   * have used an entry of a file that has changed wait for the mapping. With `keepsRows`, tables that are stored already keep
+   * the rows that they have.
    */
-  defineLookups(tables: ReadonlyMap<string, readonly LookupTable[]>, options: { isAll: boolean }): Promise<void>;
+  defineLookups(
+    tables: ReadonlyMap<string, readonly LookupTable[]>,
+    options: { isAll: boolean; keepsRows?: boolean },
+  ): Promise<void>;
   /** The entries of lookup tables for some keys. */
   findLookups(keys: readonly LookupKey[]): Promise<(LookupEntry & LookupKey)[]>;
   /** The records of a stream with these keys. A key that no record has is left out. */
