@@ -30,6 +30,25 @@ export function normalizeDecimal(text: string): string | null {
   return sign === '-' && value !== '0' ? `-${value}` : value;
 }
 
+/** Adds two normalised decimals exactly. The sum is normalised too. */
+export function addDecimals(a: string, b: string): string {
+  const places = Math.max(fractionLength(a), fractionLength(b));
+  const sum = String(scaled(a, places) + scaled(b, places));
+  const digits = sum.replace('-', '').padStart(places + 1, '0');
+  const point = digits.length - places;
+  return normalizeDecimal(`${sum.startsWith('-') ? '-' : ''}${digits.slice(0, point)}.${digits.slice(point)}`) ?? sum;
+}
+
+function fractionLength(decimal: string): number {
+  const point = decimal.indexOf('.');
+  return point < 0 ? 0 : decimal.length - point - 1;
+}
+
+/** The decimal times 10 to the power of `places`. */
+function scaled(decimal: string, places: number): bigint {
+  return BigInt(decimal.replace('.', '') + '0'.repeat(places - fractionLength(decimal)));
+}
+
 /** Compares two normalised decimals: negative when a < b, 0 when equal, positive when a > b. */
 export function compareDecimals(a: string, b: string): number {
   const negativeA = a.startsWith('-');

@@ -52,6 +52,12 @@ export const ISSUE_GROUPS = {
         'The text is not valid in the encoding of the source. A row with such a text only in columns that no mapping uses is delivered, with a warning.',
       cure: 'Set `encoding` to the encoding of the file.',
     },
+    'row.group': {
+      title: 'Group that may lack a row',
+      meaning:
+        'A row could not be read, or has no value in a column of `group.by`. It may belong to any group, so no sum is certain.',
+      cure: 'Correct the row that the message names.',
+    },
     'row.item': { title: 'Command without a trade item', cure: 'Set the path of the stream to catalogue items only.' },
     'row.json': {
       title: 'Line that is not valid JSON',
@@ -80,6 +86,10 @@ export const ISSUE_GROUPS = {
     'row.quote': {
       title: 'Value with a quote in the wrong place',
       cure: 'Put the value in quotes, and double each quote inside. If the file quotes nothing, set `quote: null`.',
+    },
+    'row.sum': {
+      title: 'Sum with a value that is not a number',
+      cure: 'Correct the value in the row that the message names.',
     },
     'row.value': { title: 'Value that JSON does not have', cure: 'Correct the connector.' },
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { type Connector, defineConnector, type FoundColumns, type Page } from '../connector.ts';
-import { type SizedPage, sharedPages } from '../page-buffer.ts';
+import { type Connector, defineConnector, type FoundColumns, type Page, type SourceRow } from '../connector.ts';
+import { createPageBuffer, type SizedPage, sharedPages } from '../page-buffer.ts';
+import { createGroupedRows } from '../tables/group-rows.ts';
 import { TABLE_STREAM, type TableStream } from '../tables/table-options.ts';
 import { createTableRows } from '../tables/table-rows.ts';
 import { FILE_SOURCE, FILE_STREAM, type FileSource, type FileStream } from './file-options.ts';
@@ -100,13 +101,23 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     const { files } = request.found;
     const progress = createByteCount(files);
     const asOf = newestOf(files);
+    const { group } = request.stream;
+    const grouped = fixedColumns && group !== undefined ? createGroupedRows(group) : null;
     let isEmpty = true;
+    let done: Page['progress'];
     for (const file of files) {
       for await (const { page, bytes } of pagesOf(file, request)) {
+        const rows = grouped === null ? page.rows : grouped.add(page.rows);
+        if (grouped !== null && rows.length === 0) continue;
         isEmpty = false;
-        yield { page: { ...page, progress: progress.within(page.progress), asOf }, bytes };
+        yield { page: { ...page, rows, progress: progress.within(page.progress), asOf }, bytes };
       }
-      progress.end();
+      done = progress.end();
+    }
+    for (const page of grouped === null ? [] : pagesOfRows(grouped.records(), done)) {
+      request.signal.throwIfAborted();
+      isEmpty = false;
+      yield { page: { ...page, asOf }, bytes: Number.POSITIVE_INFINITY };
     }
     // The time of an export without rows counts too.
     if (isEmpty) yield { page: { rows: [], asOf }, bytes: 0 };
@@ -166,11 +177,12 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     endings,
     reads: (_options, stream) => stream.contents,
     options: z.strictObject({ ...FILE_SOURCE, ...format.options }) as unknown as z.ZodType<AllOptions>,
-    streamOptions: z.strictObject({
-      ...FILE_STREAM,
-      ...tableStream,
-      ...format.streamOptions,
-    }) as unknown as z.ZodType<StreamOptions>,
+    streamOptions: z
+      .strictObject({ ...FILE_STREAM, ...tableStream, ...format.streamOptions })
+      .refine((stream) => !isGroupOfChanges(stream), {
+        error: '`contents: snapshot` beside it, because a file of changes may lack rows of a group',
+        path: ['group'],
+      }) as unknown as z.ZodType<StreamOptions>,
     async open(options, host) {
       const source = openFileSource(options, host, format.zipEntry);
       return {
@@ -235,6 +247,17 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
       };
     },
   });
+}
+
+function isGroupOfChanges({ group, contents }: { group?: unknown; contents?: unknown }): boolean {
+  return group !== undefined && contents === 'changes';
+}
+
+function* pagesOfRows(rows: Iterable<SourceRow>, done: Page['progress']): Generator<Page> {
+  const buffer = createPageBuffer();
+  const progress = done ?? { done: 0, total: 0 };
+  for (const row of rows) if (buffer.add(row, JSON.stringify(row.fields).length)) yield buffer.take(progress);
+  if (!buffer.empty) yield buffer.take(progress);
 }
 
 function warnedOf(warnings: readonly string[]): { warnings?: readonly string[] } {

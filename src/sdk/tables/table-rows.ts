@@ -1,6 +1,7 @@
 import { type FoundColumns, type Page, type SourceRow, sourceFault } from '../connector.ts';
 import { createFillDown } from './fill-down.ts';
-import type { TableStream, Tree } from './table-options.ts';
+import { groupColumns } from './group-rows.ts';
+import type { Group, TableStream, Tree } from './table-options.ts';
 import { columnOf, isUnreadable } from './table-row.ts';
 import { createTreeRows, type TreeColumns } from './tree-rows.ts';
 
@@ -21,16 +22,18 @@ export interface TableRows {
  * @param onColumns gets the columns of the rows
  */
 export function createTableRows(
-  { fill, tree }: TableStream,
+  { fill, tree, group }: TableStream,
   onColumns: ((found: FoundColumns) => void) | undefined,
 ): TableRows {
   let steps: readonly ((row: SourceRow) => void)[] | undefined;
   const added = tree === undefined ? [] : namesOf(tree);
-  const columns = (names: readonly string[]) => [...names, ...added.filter((name) => !names.includes(name))];
+  const columnsOfRows = (names: readonly string[]) => [...names, ...added.filter((name) => !names.includes(name))];
+  const columns = (names: readonly string[]) => (group === undefined ? columnsOfRows(names) : groupColumns(group));
   const begin = (found: FoundColumns) => {
     steps = [
       ...(fill === undefined ? [] : [createFillDown(fill.map((name) => columnOf(name, 'fill', found)))]),
       ...(tree === undefined ? [] : [createTreeRows(treeColumns(tree, found))]),
+      ...(group === undefined ? [] : [createNames(group, { ...found, names: columnsOfRows(found.names) })]),
     ];
     return steps;
   };
@@ -50,6 +53,22 @@ export function createTableRows(
       }
       return page;
     },
+  };
+}
+
+/** Gives the columns of a group the names that the config has for them. */
+function createNames({ by, sum = {}, first = {} }: Group, found: FoundColumns): (row: SourceRow) => void {
+  const wanted = [
+    ...by.map((name) => [name, 'group.by']),
+    ...Object.values(sum).map((name) => [name, 'group.sum']),
+    ...Object.values(first).map((name) => [name, 'group.first']),
+  ] as [string, string][];
+  const renamed = wanted.flatMap(([name, option]) => {
+    const column = columnOf(name, option, found);
+    return column === name ? [] : [[name, column] as const];
+  });
+  return ({ fields }) => {
+    for (const [name, from] of renamed) fields[name] = fields[from] ?? '';
   };
 }
 

@@ -98,10 +98,12 @@ export function fixturesOf(id: string, contents: 'snapshot' | 'changes' = 'snaps
     ...sample,
     stream: { ...sample.stream, contents },
   });
+  // A group needs a snapshot.
+  const fitting = others.filter(({ stream }) => contents === 'snapshot' || stream['group'] === undefined);
   const missing = `missing-${textOf(first.stream['path'])}`;
   return {
     folder,
-    samples: [withContents(first), ...others.map(withContents)],
+    samples: [withContents(first), ...fitting.map(withContents)],
     refused: [
       { options: first.options, stream: { ...first.stream, path: '' } },
       { options: first.options, stream: { ...first.stream, files: 'some' } },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { changedFields, difference } from '../../../src/domain/delivery/reconcile.ts';
 import { type Item, itemHash, parseItem } from '../../../src/domain/item.ts';
-import { compareDecimals, normalizeDecimal } from '../../../src/lib/decimal.ts';
+import { addDecimals, compareDecimals, normalizeDecimal } from '../../../src/lib/decimal.ts';
 import { canonicalJson, type JsonValue } from '../../../src/lib/json.ts';
 
 const bom = (change: Partial<Item> = {}): Item => ({
@@ -207,5 +207,25 @@ describe('decimals', () => {
         expect(Math.sign(compareDecimals(textA, textB))).toBe(exact);
       }),
     );
+  });
+
+  it('decimals are added exactly', () => {
+    const scaled = (value: bigint, places: number): string => {
+      const digits = String(value)
+        .replace('-', '')
+        .padStart(places + 1, '0');
+      const text = `${digits.slice(0, digits.length - places)}.${digits.slice(digits.length - places)}`;
+      return normalizeDecimal(value < 0n ? `-${text}` : text) ?? '';
+    };
+    const number = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n });
+    fc.assert(
+      fc.property(number, fc.nat(30), number, fc.nat(30), (a, placesA, b, placesB) => {
+        const places = Math.max(placesA, placesB);
+        const exact = a * 10n ** BigInt(places - placesA) + b * 10n ** BigInt(places - placesB);
+        expect(addDecimals(scaled(a, placesA), scaled(b, placesB))).toBe(scaled(exact, places));
+      }),
+    );
+    expect(addDecimals('0.1', '0.2')).toBe('0.3');
+    expect(addDecimals('-0.5', '0.5')).toBe('0');
   });
 });
