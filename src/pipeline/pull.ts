@@ -137,14 +137,15 @@ function inReadingOrder({ source, reader, mapper }: PullRequest): readonly Sourc
 }
 
 /**
- * Stores a run of which no row is stored, so that people can see it: the source could not even be opened, or the run is held.
+ * Stores a run of which no row is stored, so that people can see it: the source could not even be opened, or the run is held, or it
+ * was stopped before.
  *
  * @param end called with the number of the run. Gives its result
  * @throws the error of `end`, after the run was closed as failed
  */
 export async function noteUnreadRun(
   { source, trigger, askedBy }: Pick<PullRequest, 'source' | 'trigger' | 'askedBy'>,
-  end: (runId: number) => Promise<{ result: 'failed' | 'held'; error: string }>,
+  end: (runId: number) => Promise<Pick<RunEnd, 'result' | 'error'>>,
   { ledger, wait }: Pick<PullOptions, 'ledger' | 'wait'>,
   abort: AbortSignal,
 ): Promise<number> {

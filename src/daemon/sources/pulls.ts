@@ -138,7 +138,13 @@ export function createPulls({
     const open = async (mapper: Mapper) =>
       planned?.reader(mapper) ?? gate.open({ source: id, mapper, open: () => openSource(source, config, log) }, abort);
     const opening = { open, mapperOf, ledger: options.ledger, wait };
-    const { mapper, records } = await openToPull({ source: id, ...cause }, opening, abort);
+    const opened = await openToPull({ source: id, ...cause }, opening, abort);
+    if (opened === null) {
+      const end = async () => ({ result: 'interrupted' as const });
+      const runId = await noteUnreadRun({ source: id, ...cause }, end, { ledger: options.ledger, wait }, abort);
+      return { runId, result: 'interrupted', guarded: [], remapped: 0 };
+    }
+    const { mapper, records } = opened;
     if ('keep' in records) {
       // Pages show a run as held only if its plan is kept, so that a person can decide.
       const end = async (runId: number) => ({ result: 'held' as const, error: await records.keep(runId) });
@@ -322,13 +328,14 @@ interface Opening extends Pick<PullOptions, 'wait'> {
 /**
  * Reads the mapping of a source, with its lookup files, and opens the source for a run. A run that is held changes no lookup table.
  *
+ * @returns null if it is aborted before that
  * @throws the error because of which the source cannot be read, after the ledger has stored a failed run
  */
 async function openToPull(
   { source, ...cause }: { source: string } & RunCause,
   { open, mapperOf, ledger, wait }: Opening,
   abort: AbortSignal,
-): Promise<{ mapper: Mapper; records: SourceReader | HeldOpening }> {
+): Promise<{ mapper: Mapper; records: SourceReader | HeldOpening } | null> {
   try {
     const mapper = await mapperOf(source);
     const records = await open(mapper);
@@ -342,6 +349,8 @@ async function openToPull(
       throw error;
     }
   } catch (error) {
+    // A source that is stopped while it is opened or tried may throw, which is no failure.
+    if (abort.aborted) return null;
     const failed = { result: 'failed', error: messageAndCureOf(error) } as const;
     await noteUnreadRun({ source, ...cause }, async () => failed, { ledger, wait }, abort);
     throw error;

@@ -3,6 +3,7 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -79,4 +80,13 @@ it('fails with the reason of the source if there is nothing to read', async () =
   rmSync(join(world.folder, 'products.json'));
   expect((await sync()).exit).toBe(3);
   expect(await lastRun()).toMatchObject({ result: 'failed', error: expect.stringContaining('does not exist') });
+});
+
+it('is interrupted if a person stops it while it is tried', async () => {
+  const runtime = await world.open();
+  const pulling = runtime.pull('erp', { trigger: 'schedule' }, new AbortController().signal);
+  while (!runtime.stopRun('erp')) await setImmediate();
+  expect(await pulling).toMatchObject({ result: 'interrupted' });
+  await runtime.close();
+  expect(await lastRun()).toMatchObject({ result: 'interrupted' });
 });
