@@ -15,6 +15,7 @@ import { Fault, messageOf, sentence } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Reloaded } from '../../operations/runtime.ts';
+import { lookupDigests } from '../plan/basis.ts';
 import type { ConfigEffects } from '../plan/effects.ts';
 import type { ReloadCause } from '../runtime.ts';
 import { isSameMapping, type Mappers } from '../sources/mappers.ts';
@@ -238,10 +239,10 @@ export function createReload(options: ReloadOptions) {
 const HELD_CURE =
   'Approve it with `dpp-sync reload --accept`, or correct it. `dpp-sync plan --stored` shows each item that it would change.';
 
-/** A digest of a config and of what it would change. */
+/** A digest of a config with its mappings and lookup files, and of what it would change. */
 function markOf(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>, { effects }: ConfigEffects): string {
-  const revisions = Array.from(mappers, ([id, { revision }]) => [id, revision]);
-  return sha256Hex(JSON.stringify([next.digest, revisions, effects]));
+  const used = Array.from(mappers, ([id, { revision, lookups = [] }]) => [id, revision, lookupDigests(id, lookups)]);
+  return sha256Hex(JSON.stringify([next.digest, used, effects]));
 }
 
 function messageFor(changed: readonly string[], after: readonly string[]): string {

@@ -101,4 +101,23 @@ describe('a reload that changes stored rows', () => {
     expect((await runHere(['status', '-c', world.configFile])).stdout).toContain('A run of erp is held.');
     expect(names()).toEqual(['Kettle', 'Mixer', 'Toaster']);
   });
+
+  it('another change of a lookup file than the one that was shown is shown first', async () => {
+    const config = parse(readFileSync(world.configFile, 'utf8')) as { sources: object[] };
+    const lookups = { words: { file: './words.csv', key: 'NAME', value: 'WORD' } };
+    config.sources = config.sources.map((source) => ({ ...source, lookups }));
+    world.write('words.csv', 'NAME,WORD\nKettle,Kettle\nToaster,Toaster\nMixer,Mixer\n');
+    world.write('dpp-sync.yaml', stringify(config));
+    change('lookup("words", row.NAME)', { changes: 1 });
+    expect((await reload()).exitCode).toBe(0);
+    await expect.poll(() => served.daemon.runtime.mapping.busy()).toBe(false);
+
+    world.write('words.csv', 'NAME,WORD\nKettle,Pot\nToaster,Grill\nMixer,Whisk\n');
+    expect((await reload()).exitCode).toBe(4);
+    world.write('words.csv', 'NAME,WORD\nKettle,Can\nToaster,Oven\nMixer,Spoon\n');
+    expect((await reload('--accept')).exitCode).toBe(4);
+    expect(names()).toEqual(['Kettle', 'Mixer', 'Toaster']);
+    expect((await reload('--accept')).exitCode).toBe(0);
+    await expect.poll(names).toEqual(['Can', 'Oven', 'Spoon']);
+  });
 });
