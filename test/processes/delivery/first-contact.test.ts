@@ -192,6 +192,7 @@ describe('an adopted item that its source wants otherwise', () => {
       expect(accepted.accepted).toEqual({
         sources: ['erp'],
         guarded: [],
+        held: [],
         adopted: [{ source: 'erp', kind: 'product', count: 1 }],
       });
       expect(exitCodeOf(accepted)).toBe(0);
