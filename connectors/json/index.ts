@@ -166,6 +166,7 @@ async function* readJson(file: OpenFile, request: JsonRequest): AsyncGenerator<P
     yield* readElements(file, { ...request, content: file, beside: undefined });
     return;
   }
+  assertDocument(file, request);
   const content = await openTwice(file, signal);
   const { maxRecordBytes } = request.rules;
   const beside = await readDocumentValues(file, content.chunks(signal), {
@@ -175,6 +176,16 @@ async function* readJson(file: OpenFile, request: JsonRequest): AsyncGenerator<P
   });
   const rules = { ...request.rules, document: beside.values() };
   yield* readElements(file, { ...request, rules, content, beside });
+}
+
+/** The lines of NDJSON have no document around them. */
+function assertDocument(file: OpenFile, { format, document }: JsonRequest): void {
+  const isLines = format === 'ndjson' || (format === 'auto' && LINES_NAME.test(file.name));
+  if (!isLines) return;
+  const [name = ''] = Object.keys(document);
+  throw sourceFault(`${file.name} is NDJSON, so parent.${name} names a value of a document that is not there.`, {
+    suggestion: 'Remove the value from `parent`, or set `format: array` for a document.',
+  });
 }
 
 interface ElementsRequest extends JsonRequest {
@@ -266,12 +277,14 @@ const RAW_BYTES_MAX = 1_000;
 
 type JsonFormat = 'array' | 'ndjson' | 'object';
 
+const LINES_NAME = /\.(?:ndjson|jsonl)(?:\.gz)?$/i;
+
 /**
  * Recognises the format of a file by its extension and its first chunk. A file that begins with an object is NDJSON
  * only if its first line is complete and a second object follows, because a single object may be a document.
  */
 export function detectFormat(options: { file: string; head: Buffer; atRoot: boolean }): JsonFormat {
-  if (/\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(options.file)) return 'ndjson';
+  if (LINES_NAME.test(options.file)) return 'ndjson';
   if (!options.atRoot) return 'array';
   const [first = '', ...others] = options.head.toString('utf8').trimStart().split('\n');
   if (!first.startsWith('{') || !others.some((line) => line.startsWith('{'))) return 'array';

@@ -140,9 +140,8 @@ async function* readXlsx(file: OpenFile, request: XlsxRequest): AsyncGenerator<P
       const isSkipped = (column: number) => layout.hidden === 'skip' && scanner.isHidden(column);
       build ??= createRowBuilder({ ...open.cells, file: archive.file, sheet: sheet.name, names, isSkipped });
       for (const raw of rows) {
-        const merged = mergedInto(raw);
-        if (raw.hidden && layout.hidden === 'skip') continue;
-        const row = build(raw, merged);
+        const row = build(raw, mergedInto(raw));
+        if (row !== null && raw.hidden && layout.hidden === 'skip') row.isLeftOut = true;
         if (row !== null && page.add(row, sizeOf(raw))) yield page.take(done(share));
       }
     }

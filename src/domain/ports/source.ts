@@ -14,6 +14,11 @@ export interface SourceRow {
    * not in the declared encoding). The row is quarantined with these issues; the rows after it are read.
    */
   issues?: ReportedIssue[];
+  /**
+   * True for a row of a table that is no record, such as a hidden one. It is left out after the rows below it have taken its
+   * values: see `fill` and `tree`.
+   */
+  isLeftOut?: true;
 }
 
 /**

@@ -35,7 +35,7 @@ export function createFillDown(columns: readonly string[]): (row: SourceRow) => 
       const value = fields[name] ?? '';
       const { value: last, issues, lost } = above[at] ?? NOTHING;
       if (!isEmpty(value)) {
-        if (value !== last) isSameGroup = false;
+        if (!isSame(value, last)) isSameGroup = false;
         above[at] = { value, issues: issuesOf(row, name), lost: null };
       } else if (!isSameGroup) above[at] = NOTHING;
       else if (lost !== null) addIssues(row, [lostIssue(name, lost)]);
@@ -45,6 +45,10 @@ export function createFillDown(columns: readonly string[]): (row: SourceRow) => 
       }
     }
   };
+}
+
+function isSame(one: JsonValue, other: JsonValue): boolean {
+  return typeof one === 'string' && typeof other === 'string' ? one.trim() === other.trim() : one === other;
 }
 
 function lostIssue(field: string, place: string): NonNullable<SourceRow['issues']>[number] {

@@ -11,7 +11,7 @@ export interface TableRows {
   onColumns: (found: FoundColumns) => void;
   /** The columns of the rows, from those of the file. */
   columns(names: readonly string[]): string[];
-  /** Completes the rows of a page. Give it all pages of the file in their order. */
+  /** Completes the rows of a page, without those that are left out. Give it all pages of the file in their order. */
   rows(page: Page): Page;
 }
 
@@ -51,7 +51,9 @@ export function createTableRows(
         }
         for (const step of steps ?? []) step(row);
       }
-      return page;
+      return page.rows.some(({ isLeftOut }) => isLeftOut === true)
+        ? { ...page, rows: page.rows.filter(({ isLeftOut }) => isLeftOut !== true) }
+        : page;
     },
   };
 }

@@ -73,6 +73,15 @@ describe('values of the document as `parent`', () => {
     await expect(read({ l: [] }, stream)).rejects.toThrow(`The path ${id} of parent.id names no value`);
   });
 
+  it('the lines of NDJSON have no document around them', async () => {
+    const stream = { at: '$.l', parent: { id: '$.id' }, format: 'ndjson' };
+    const lines = '{"id":1,"l":[{"x":1}]}\n{"id":2,"l":[{"x":2}]}\n';
+    await expect(read(lines, stream)).rejects.toThrow('in.json is NDJSON, so parent.id names a value of a document');
+    await using folder = await temporaryFolder({ 'in.jsonl': lines });
+    const byName = readRows(json, { folder: folder.path, stream: { ...stream, path: 'in.jsonl', format: 'auto' } });
+    await expect(byName).rejects.toThrow('in.jsonl is NDJSON');
+  });
+
   it('the same values are found as in the parsed document, in any order of its members', async () => {
     const value = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 5 }), fc.nat(), fc.constant(null));
     const members = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), value);

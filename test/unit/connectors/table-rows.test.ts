@@ -191,7 +191,7 @@ describe('fill', () => {
     shown(await read(['A;R;P', ...lines], { fill: ['A', 'R'] }), 'A', 'R', 'P');
 
   it('empty cells take the value of the row above, within the group of the columns before', async () => {
-    expect(await fill('P-1;1;a', ';;b', '  ;2;c', ';;d', 'P-2;;e', ';;f', 'P-3;3;g', 'P-3;;h')).toEqual([
+    expect(await fill('P-1;1;a', ';;b', '  ;2;c', ';;d', 'P-2;;e', ';;f', 'P-3;3;g', 'P-3 ;;h')).toEqual([
       'P-1 1 a',
       'P-1 1 b',
       'P-1 2 c',
@@ -199,7 +199,7 @@ describe('fill', () => {
       'P-2  e',
       'P-2  f',
       'P-3 3 g',
-      'P-3 3 h',
+      'P-3  3 h',
     ]);
   });
 
@@ -331,6 +331,23 @@ describe('the tabular connectors', () => {
     expect(Math.max(...sizes)).toBe(500);
     expect(sizes.reduce((sum, size) => sum + size)).toBe(30_000);
   });
+});
+
+it('a hidden row is no row, but the rows below it take its values', async () => {
+  const hidden = (row: string) => row.replace('<row ', '<row hidden="1" ');
+  const sheet =
+    textRow(1, 'L', 'P', 'G') +
+    textRow(2, '0', 'P-1', 'x') +
+    hidden(textRow(3, '0', 'P-2', 'y')) +
+    textRow(4, '1', 'M-1') +
+    hidden(textRow(5, '1', 'M-2'));
+  await using folder = await temporaryFolder({ 'in.xlsx': workbook({ sheet }) });
+  const stream = { path: 'in.xlsx', ...TREE, fill: ['G'], hidden: 'skip' };
+  const setup = { folder: folder.path, stream };
+  expect(shown(await readRows(xlsx, setup), 'P', 'G', 'assembly')).toEqual(['P-1 x ', 'M-1 y P-2']);
+  const group = { by: ['G'], count: 'rows' };
+  const counted = await readRows(xlsx, { ...setup, stream: { ...stream, tree: undefined, group } });
+  expect(shown(counted, 'G', 'rows')).toEqual(['x 1', 'y 1']);
 });
 
 describe('merged cells of a workbook', () => {
