@@ -8,6 +8,7 @@ import { PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import { closeInOrder, type Fault } from '../../lib/errors.ts';
 import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import { formatCount } from '../../lib/text/amounts.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { PlannedRun } from '../sources/pulls.ts';
 import { changesOf, lookupDigests } from './basis.ts';
@@ -44,7 +45,7 @@ export async function preparePlanned(
   },
   abort: AbortSignal,
 ): Promise<PlannedSync> {
-  /** The writes of the file, by which a write that is not among them is named. */
+  /** The writes of the file that the plan has not made again. */
   const planned = new Set<bigint>();
   const former = await readPlanFile(file, (item) => {
     if (PLANNED_WRITES.includes(item.action)) planned.add(digestOf(item));
@@ -70,14 +71,14 @@ export async function preparePlanned(
     const unplanned: PlannedItem[] = [];
     const request = { of: 'sync', config, sources: former.sources } as const;
     const onItems = async (items: readonly PlannedItem[]): Promise<void> => {
-      const others = items.filter((item) => PLANNED_WRITES.includes(item.action) && !planned.has(digestOf(item)));
+      const others = items.filter((item) => PLANNED_WRITES.includes(item.action) && !planned.delete(digestOf(item)));
       if (unplanned.length === 0) unplanned.push(...others.slice(0, 1));
     };
     const summary = await plan(request, { ...tools, onRead: () => undefined, onItems, recording }, abort);
     const { count, digest } = summary.writes;
     const isSame = count === former.writes.count && digest === former.writes.digest;
     const changed = changesOf(former.basis, summary.basis);
-    if (!isSame && changed.length === 0) changed.push(ledgerChange(unplanned[0]));
+    if (!isSame && changed.length === 0) changed.push(await ledgerChange(file, unplanned[0], planned));
     if (changed.length > 0) throw staleFault(file, changed);
     const [failed] = summary.failed;
     if (failed !== undefined) throw staleFault(file, [`the run of ${failed.source} would fail: ${failed.error}`]);
@@ -122,8 +123,25 @@ function staleFault(file: string, changed: readonly string[], effect = 'nothing 
   );
 }
 
-function ledgerChange(item: PlannedItem | undefined): string {
-  if (item === undefined) return 'a write of the plan is not needed any more';
-  const { kind, key, naturalKey } = item;
-  return `the revision or the content of ${kindWord(kind)} ${naturalKey ?? key} has changed`;
+/**
+ * What is not as it was in the ledger.
+ *
+ * @param unplanned a write that is not in the file
+ * @param left the writes of the file that are not needed any more
+ */
+async function ledgerChange(
+  file: string,
+  unplanned: PlannedItem | undefined,
+  left: ReadonlySet<bigint>,
+): Promise<string> {
+  if (unplanned !== undefined) return `the revision or the content of ${wordsFor(unplanned)} has changed`;
+  const needless: PlannedItem[] = [];
+  await readPlanFile(file, (item) => {
+    if (needless.length === 0 && left.has(digestOf(item))) needless.push(item);
+  });
+  const [first] = needless;
+  const others = left.size > 1 ? ` and ${formatCount(left.size - 1)} more` : '';
+  return `nothing is left to send for ${first === undefined ? 'an item' : wordsFor(first)}${others}`;
 }
+
+const wordsFor = ({ kind, key, naturalKey }: PlannedItem): string => `${kindWord(kind)} ${naturalKey ?? key}`;
