@@ -4,6 +4,7 @@ import { OPERATIONS, SCOPES } from '../domain/delivery/operation.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
 import { PASSPORT_STATES } from '../domain/passport.ts';
 import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
+import { RUN_RESULTS } from '../domain/ports/intake.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { QUEUE_NAMES, type QueueCounts } from '../domain/ports/queues.ts';
 import { createRowsRead, hasFailed } from './event-bus.ts';
@@ -185,8 +186,6 @@ function showQueues(queueJobs: Gauge, { queues }: Figures): void {
 function secondsOf(at: number | null, without: number): number {
   return at === null ? without : at / 1000;
 }
-
-const RUN_RESULTS = ['complete', 'failed', 'held', 'interrupted'] as const;
 
 const OUTCOMES = [
   'accepted',

@@ -258,7 +258,8 @@ export interface Accepted {
 }
 
 /** `held`: the run would exceed the bounds of its source, and stored nothing. */
-export type RunResult = 'complete' | 'failed' | 'held' | 'interrupted';
+export const RUN_RESULTS = ['complete', 'failed', 'held', 'interrupted'] as const;
+export type RunResult = (typeof RUN_RESULTS)[number];
 
 /** The rules for records of streams that the source does not have any more. */
 export interface LeftStreamRules {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DELIVERY_STATES, OPEN_STATES } from '../../domain/delivery/delivery.ts';
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import { REF_KINDS, REF_ROLES, SUBJECT_KINDS } from '../../domain/item.ts';
+import { RUN_RESULTS } from '../../domain/ports/intake.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { assertNotGone } from '../file/identity.ts';
 import { allDamageOf, copyInto, orphansOf, type Sqlite } from '../store/database.ts';
@@ -178,7 +179,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
       UNION ALL SELECT 'record ' || key || ': ' || state FROM records
         WHERE state NOT IN ('stale', 'pending', 'mapped', 'excluded', 'quarantined')
       UNION ALL SELECT 'item ' || key || ': ' || kind FROM items WHERE kind NOT IN ${list(SUBJECT_KINDS)}
-      UNION ALL SELECT 'run ' || id || ': ' || result FROM runs WHERE result NOT IN ('complete', 'failed', 'interrupted')`,
+      UNION ALL SELECT 'run ' || id || ': ' || result FROM runs WHERE result NOT IN ${list(RUN_RESULTS)}`,
   },
   {
     name: 'delivery.present',

@@ -253,6 +253,7 @@ describe('a run that would do more than its source allows', () => {
       sources: { lastRun: { id: number; result: string; error: string } }[];
     };
     expect(sources[0]?.lastRun).toMatchObject({ id: 2, result: 'held' });
+    expect((await dpp('ledger', 'verify')).stdout).toContain('is sound');
     expect(sources[0]?.lastRun.error).toContain('The run would have made 3 new items (erp allows 2)');
     expect(readdirSync(join(world.folder, 'data')).filter((name) => name.startsWith('dpp-sync-'))).toEqual([]);
   });
