@@ -143,15 +143,23 @@ export function createAcceptance(
   }
 
   return {
-    /** @param report gets the planned items, some hundred at once */
-    async acceptAll(report: (items: PlannedItem[]) => Promise<void>, abort: AbortSignal): Promise<Accepted> {
+    /**
+     * @param report gets the planned items, some hundred at once
+     * @param abort ends it
+     * @param evaluates false to leave passports as they are, because the rules for them may have changed
+     */
+    async acceptAll(
+      report: (items: PlannedItem[]) => Promise<void>,
+      abort: AbortSignal,
+      { evaluates = true } = {},
+    ): Promise<Accepted> {
       let alone = 0;
       while (!abort.aborted) {
         await passFirstContact();
         const accepted = await acceptDue(report, abort);
         alone += accepted.alone;
-        passports.markDirty();
-        const staged = await passports.evaluate();
+        if (evaluates) passports.markDirty();
+        const staged = evaluates ? await passports.evaluate() : 0;
         if (accepted.accepted > 0 || staged > 0) continue;
         // A sync would wait for these.
         const at = await ledger.nextDueAt({ suspended });

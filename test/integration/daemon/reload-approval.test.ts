@@ -120,4 +120,15 @@ describe('a reload that changes stored rows', () => {
     expect((await reload('--accept')).exitCode).toBe(0);
     await expect.poll(names).toEqual(['Can', 'Oven', 'Spoon']);
   });
+
+  it('rules for passports that publish more than the bounds allow wait for a person', async () => {
+    change('row.NAME', { publish: 1 });
+    expect((await reload()).exitCode).toBe(0);
+    const config = parse(readFileSync(world.configFile, 'utf8')) as object;
+    const passports = { init: 'when-complete', publish: 'auto' };
+    world.write('dpp-sync.yaml', stringify({ ...config, passports }));
+    const held = await reload();
+    expect([held.exitCode, held.stdout]).toEqual([4, expect.stringContaining('3 passports to publish (erp allows 1)')]);
+    expect(world.contents().publications).toEqual([]);
+  });
 });
