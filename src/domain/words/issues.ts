@@ -25,7 +25,7 @@ export const ISSUE_GROUPS = {
       cure: 'Fill or correct the value in the source, or correct `key` of the stream.',
     },
     'row.above': {
-      title: 'Empty FIELD below a row that could not be read',
+      title: 'FIELD is empty below a row that could not be read',
       meaning: 'The column takes the value of the row above, and it is not certain which value this is.',
       cure: 'Correct the row above that the message names.',
     },
