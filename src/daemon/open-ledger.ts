@@ -7,6 +7,7 @@ import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../ledger/sqlite-ledger.ts';
 import { closeInOrder } from '../lib/errors.ts';
 import { hasBounds } from './plan/held-runs.ts';
+import { keepPolicy } from './plan/policy.ts';
 import { type Mappers, withValuesByHand } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
@@ -30,6 +31,8 @@ interface OpenLedgerOptions extends Required<Pick<SqliteLedgerOptions, 'command'
   mappers: Mappers;
   /** True to read the ledger in a separate thread, so that no answer takes time of the thread that syncs. */
   readsApart: boolean;
+  /** False in a rehearsal, which uses the policy of the config to count what it does. */
+  keepsPolicy: boolean;
   openLog?: NonNullable<SqliteLedgerOptions['openLog']>;
 }
 
@@ -71,6 +74,7 @@ export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedg
   try {
     const ledger = await withValuesByHand(opened, mappers);
     const { voided } = await ledger.recover(config.profile.settlingDelayMs.reset);
+    if (options.keepsPolicy) await keepPolicy({ config, rules, ledger });
     // With bounds, changed rows of a lookup file count for the run or the reload that begins to use them.
     await ledger.defineLookups(mappers.lookups(), { isAll: true, keepsRows: hasBounds(config) });
     return { ledger, rules, reads: reader?.reads ?? ledger.reads, counting: counter.reads, voided, close };

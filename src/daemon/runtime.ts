@@ -31,6 +31,7 @@ import { apiTroubles, queuePrefix, readsWithTroubles } from './open-reads.ts';
 import { createPlans } from './plan/create-plans.ts';
 import { createHeldRuns, type HeldRuns, hasBounds } from './plan/held-runs.ts';
 import type { PlannedSync } from './plan/planned-sync.ts';
+import { policyWaits, usePolicy } from './plan/policy.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
 import { createReplays, type Replays } from './replays.ts';
 import { createMappers, type Mappers } from './sources/mappers.ts';
@@ -131,6 +132,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     clock,
     command: options.command,
     readsApart: options.readsApart === true,
+    keepsPolicy: true,
     report: options.reportUpgrade ?? ((fields, message) => log.info(fields, message)),
   });
   let queues: BullmqQueues | null = null;
@@ -224,9 +226,13 @@ function connect(
       async open(run, abort) {
         if (!hasBounds(config)) return run.open();
         const { openBounded } = await import('./plan/run-gate.ts');
-        return openBounded(run, { config, held, reads, mappers, tools }, abort);
+        const newPolicy = policyWaits({ config, rules });
+        return openBounded(run, { config, held, reads, mappers, newPolicy, tools }, abort);
       },
-      completed: (source) => held.end(source),
+      async completed(source) {
+        await usePolicy({ config, rules, ledger });
+        await held.end(source);
+      },
     },
   });
   const settings = createReplaceSettings({ config, rules, mappers, ledger, delivery, client, pulls, log, mapQueue });

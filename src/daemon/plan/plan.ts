@@ -92,7 +92,8 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     // What is due anyway is no effect of the config or the run.
     else {
       await rehearsal.mapped(abort);
-      await acceptance.acceptAll(async () => undefined, abort, { evaluates: request.of === 'run' });
+      const evaluates = request.of === 'run' && tools.newPolicy !== true;
+      await acceptance.acceptAll(async () => undefined, abort, { evaluates });
     }
     const before = request.of === 'sync' ? NOTHING_LEFT : await leftNow(rehearsal);
     if (request.of === 'config') await rehearsal.mapAgain(sources, abort);

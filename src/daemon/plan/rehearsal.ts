@@ -25,6 +25,8 @@ export interface RehearsalTools {
   version: string;
   /** Called with the rows of a stream that were read so far. */
   onRead: (stream: string, rows: number, place: { done: number; total: number } | null) => void;
+  /** True if the policy for passports is not in use yet, so that what it does is an effect of the run. */
+  newPolicy?: boolean;
   /** The mappings to use. Without them, they are read again from their files. */
   mappers?: Mappers;
 }
@@ -105,6 +107,7 @@ export async function openRehearsal(
       clock,
       command: 'plan',
       readsApart: false,
+      keepsPolicy: false,
       report: (fields, message) => log.debug(fields, message),
       openLog: createNoLogSync,
     });

@@ -26,6 +26,8 @@ export interface RunGateOptions {
   held: HeldRuns;
   reads: Pick<Reads, 'itemCounts' | 'passportCounts'>;
   mappers: Mappers;
+  /** True if the config has another policy for passports than the one in use. */
+  newPolicy: boolean;
   tools: PlanTools;
 }
 
@@ -83,7 +85,7 @@ interface Examined {
 async function examine(
   { source, mapper }: RunOpening,
   {
-    options: { config, mappers, tools },
+    options: { config, mappers, newPolicy, tools },
     recording,
     file,
     approved,
@@ -115,7 +117,7 @@ async function examine(
       useValues: () => undefined,
     };
     const receivers = { write, onItems, onRead: () => undefined, rate: async () => null };
-    const { summary } = await writePlan(request, { ...tools, ...receivers, recording, mappers: own }, abort);
+    const { summary } = await writePlan(request, { ...tools, ...receivers, recording, newPolicy, mappers: own }, abort);
     await handle.sync();
     return { summary, outline: found.outline(), effects, unapproved };
   } finally {

@@ -3,11 +3,13 @@ import { passportRulesOf } from '../../config/loaded-config.ts';
 import type { Delivery } from '../../delivery/create-delivery.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import type { PassportRules } from '../../domain/passport.ts';
+import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { MapQueue } from '../../pipeline/map-queue.ts';
 import { hasBounds } from '../plan/held-runs.ts';
+import { usePolicy } from '../plan/policy.ts';
 import { isSameMapping, type Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { Pulls } from '../sources/pulls.ts';
@@ -18,7 +20,7 @@ export function createReplaceSettings(parts: {
   config: RuntimeConfig;
   rules: PassportRules;
   mappers: Pick<Mappers, 'of' | 'replace'>;
-  ledger: Pick<IntakeLedger, 'defineLookups' | 'remapRecords'>;
+  ledger: Pick<IntakeLedger, 'defineLookups' | 'remapRecords'> & Pick<CareLedger, 'noteDaemon'>;
   delivery: Pick<Delivery, 'setMaxRate' | 'passports' | 'engine'>;
   client: Pick<ApiClient, 'renewKeys'>;
   pulls: Pick<Pulls, 'betweenRuns' | 'pulling'>;
@@ -48,6 +50,16 @@ export function createReplaceSettings(parts: {
     }
   }
 
+  async function replaceRules(): Promise<void> {
+    try {
+      await usePolicy({ config, rules, ledger });
+    } catch (error) {
+      const reason = messageOf(error);
+      log.warn({ error: reason }, `The ledger could not note the new policy for passports, which is used: ${reason}`);
+    }
+    Object.assign(rules, passportRulesOf(config));
+  }
+
   return {
     /**
      * Replaces all settings at once, except that the mapping of a source is replaced between two runs of the source. A
@@ -64,7 +76,7 @@ export function createReplaceSettings(parts: {
       const { target } = config;
       Object.assign(target, next.target);
       Object.assign(config, next, { target });
-      Object.assign(rules, passportRulesOf(config));
+      await replaceRules();
       delivery.setMaxRate(target.maxRate);
       const between = [...ids].map((id) => ({
         id,

@@ -258,3 +258,44 @@ describe('a run that would do more than its source allows', () => {
     expect(readdirSync(join(world.folder, 'data')).filter((name) => name.startsWith('dpp-sync-'))).toEqual([]);
   });
 });
+
+describe('a changed policy for passports', () => {
+  const passports = (init: string, publish: string) => ({ passports: { init, publish } });
+
+  /** Writes the config again, with another policy. */
+  function change(init: string, publish: string): void {
+    const config = readFileSync(world.configFile, 'utf8');
+    world.write(
+      'dpp-sync.yaml',
+      config.replace(/init: \S+/, `init: ${init}`).replace(/publish: [a-z]\S+/, `publish: ${publish}`),
+    );
+  }
+
+  it('waits for a run that counts what it does, and is used when a person has approved the run', async () => {
+    await open([erp({ publish: 2 })], passports('manual', 'manual'));
+    expect((await sync()).exit).toBe(0);
+    change('when-complete', 'auto');
+    const { exit, held } = await sync();
+    expect([exit, held[0]?.excesses]).toEqual([4, [{ source: 'erp', effect: 'publish', count: 3, limit: 2 }]]);
+    expect((await sync()).exit).toBe(4);
+    expect(world.contents().publications).toEqual([]);
+    expect((await sync('--accept', 'erp')).exit).toBe(0);
+    expect(world.contents().publications).toHaveLength(3);
+  });
+
+  it('is used by the next run if it stays within the bounds', async () => {
+    await open([erp({ publish: 3 })], passports('manual', 'manual'));
+    expect((await sync()).exit).toBe(0);
+    change('when-complete', 'auto');
+    expect((await sync()).exit).toBe(0);
+    expect(world.contents().publications).toHaveLength(3);
+  });
+
+  it('is used at once without bounds', async () => {
+    await open([erp(null)], passports('manual', 'manual'));
+    expect((await sync()).exit).toBe(0);
+    change('when-complete', 'auto');
+    expect((await sync()).exit).toBe(0);
+    expect(world.contents().publications).toHaveLength(3);
+  });
+});

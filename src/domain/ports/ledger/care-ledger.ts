@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../lib/json.ts';
 import type { ActivityHour } from '../../activity.ts';
 import type { HeldRun } from '../../approval.ts';
 import type { ApiWait } from '../../delivery/outcome.ts';
+import type { PassportRules } from '../../passport.ts';
 import type { PASSPORTS } from '../../words/states.ts';
 import type { AlertNote } from '../alerts.ts';
 
@@ -99,6 +100,8 @@ export interface DaemonNotes {
   watched: Record<string, string>;
   /** The runs that exceed the bounds of their sources, by source. A new run of the source replaces or ends the entry. */
   held: Record<string, HeldRun>;
+  /** The policy for passports that the last process has used. */
+  policy: Pick<PassportRules, 'isConfigured' | 'init' | 'publish' | 'withdrawMissingOf'>;
 }
 
 /** A value that a person has given for a key of a lookup table. */
