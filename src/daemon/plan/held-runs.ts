@@ -9,9 +9,11 @@ import {
   heldText,
   type WaitingRun,
 } from '../../domain/approval.ts';
+import { fault } from '../../domain/faults.ts';
 import type { PlanOutline } from '../../domain/plan-outline.ts';
 import type { CareLedger, DaemonNotes } from '../../domain/ports/ledger/care-ledger.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
+import { type Fault, fileReasonOf } from '../../lib/errors.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { createHeldPlans } from './held-plans.ts';
 
@@ -20,6 +22,18 @@ const folderOf = (ledger: string): string => `${ledger}.held`;
 
 /** The file with the plan of the held run of a source. */
 export const heldPlanFile = (ledger: string, source: string): string => join(folderOf(ledger), `${source}.jsonl`);
+
+function folderFault(folder: string, run: WaitingRun, error: unknown): Fault {
+  return fault(
+    'ledger.unwritable',
+    `The run of ${run.source} would make ${heldText(run)}, and its plan cannot be kept: ${folder} cannot be written: ${fileReasonOf(error)}.`,
+    {
+      path: 'ledger',
+      suggestion: 'Nothing of the run is stored. Let dpp-sync write this folder, then read the source again.',
+      cause: error,
+    },
+  );
+}
 
 /** Why a run is held, and what a person has decided about it. */
 export function heldMessage(run: Pick<HeldRun, 'excesses' | 'decision'>): string {
@@ -91,8 +105,12 @@ export function createHeldRuns({
       const present = runs.get(run.source) ?? null;
       if (present?.decision?.decided === 'approved' && present !== known) return;
       // Nobody decides while the file is put in its place, because nothing is awaited.
-      mkdirSync(folderOf(ledgerFile), { recursive: true, mode: 0o700 });
-      renameSync(plan.file, heldPlanFile(ledgerFile, run.source));
+      try {
+        mkdirSync(folderOf(ledgerFile), { recursive: true, mode: 0o700 });
+        renameSync(plan.file, heldPlanFile(ledgerFile, run.source));
+      } catch (error) {
+        throw folderFault(folderOf(ledgerFile), run, error);
+      }
       plans.keepOutline(run, plan.outline);
       runs.set(run.source, { ...run, decision: refusalOf(run) });
       await store();

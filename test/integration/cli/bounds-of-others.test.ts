@@ -129,7 +129,11 @@ it('a run whose plan cannot be kept has failed', async () => {
   expect((await sync()).exit).toBe(4);
   rmSync(folder, { recursive: true });
   writeFileSync(folder, '');
-  expect((await dpp('sync')).exitCode).not.toBe(0);
+  const { exitCode, stderr } = await dpp('sync');
+  expect([exitCode, stderr]).toEqual([
+    3,
+    expect.stringContaining('Let dpp-sync write this folder, then read the source again.'),
+  ]);
   const { stdout } = await dpp('status', '--json');
   const { sources } = JSON.parse(stdout) as { sources: { lastRun: { result: string } }[] };
   expect(sources[0]?.lastRun).toMatchObject({ result: 'failed', error: expect.stringContaining('ledger.db.held') });
