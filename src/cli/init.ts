@@ -86,7 +86,8 @@ async function initFrom(
 ): Promise<number> {
   const { output, configFile } = context;
   assertFree(configFile, force);
-  const { foundLines, joinLines, proposeConfig } = await import('./init/propose-config.ts');
+  const { foundLines, joinLines } = await import('./init/found-lines.ts');
+  const { proposeConfig } = await import('./init/propose-config.ts');
   const signal = context.interruption();
   const found = await proposeConfig(files, {
     configFile,
@@ -144,7 +145,7 @@ async function initFromSource(id: string, { from }: InitOptions, context: Comman
   assertSources(config, [id]);
   const source = config.sources.find((one) => one.id === id);
   if (source === undefined) throw new Error(`The config has no source ${id}.`);
-  const { joinLines } = await import('./init/propose-config.ts');
+  const { joinLines } = await import('./init/found-lines.ts');
   const { proposeForSource } = await import('./init/propose-source.ts');
   const options = { log: await context.log(), signal: context.interruption() };
   const found = await proposeForSource(source, config, options);

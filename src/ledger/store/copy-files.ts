@@ -2,7 +2,7 @@
 // where the file system shares the blocks of a copy.
 //
 // Why the copy is whole (https://sqlite.org/walformat.html): a commit only appends to the log. A checkpoint writes pages into the
-// database only after they are in the log. And whoever empties the log begins it with another header. So if the log has the same
+// database only after they are in the log. And a process that empties the log begins it with another header. So if the log has the same
 // header before the database is copied and after the log is copied, the copied log has each page that was written into the database
 // meanwhile. SQLite reads such a page from the log, up to the last whole commit, and so the copy is the database at one moment.
 
