@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCli } from '../support/cli/cli.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
 import { createCutWorld } from './support/cut-world.ts';
 import { type DiskCall, describeStrace, runTraced, straceAvailable } from './support/strace.ts';
@@ -35,7 +36,7 @@ beforeAll(async () => {
   cache = mkdtempSync(join(tmpdir(), 'dpp-sync-compiled-'));
   if (IS_FULL && straceAvailable) await killedAt({ call: 'fdatasync', when: 1000 }, false);
 });
-afterAll(() => rmSync(cache, { recursive: true }));
+afterAll(() => removeFolder(cache));
 
 /** Returns whether the sync got as far as the point and was killed there. */
 async function killedAt({ call, when }: Point, honoured: boolean): Promise<boolean> {

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { buildInto } from '../support/cli/build.ts';
 import { temporaryFolder } from '../support/connectors/connector-reader.ts';
 import { PEAK } from '../support/machine/peak-memory.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import { scaled } from '../support/runner/chaos.ts';
 import { TEST_MS } from '../support/runner/limits.ts';
 import { writeCatalog } from './support/generated-catalog.ts';
@@ -58,7 +59,7 @@ it('the installed program previews a large BMEcat file in little more memory', {
     // On an idle machine the reader uses less than 150 MB. On a busy machine the garbage collector of V8 falls behind.
     expect(Number(PEAK.exec(readFileSync(measured, 'utf8'))?.[1]) * 1024).toBeLessThan(175 * MEGABYTE);
   } finally {
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
   }
 });
 

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -13,6 +13,7 @@ import {
   LATER_STEPS,
   versionOf,
 } from '../support/ledger/frozen-ledger.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import { chaosSeed, IS_FULL, seededRandom } from '../support/runner/chaos.ts';
 import { type DiskCall, describeStrace, runTraced } from './support/strace.ts';
 
@@ -45,7 +46,7 @@ beforeAll(async () => {
   await runTraced([CHILD, file], { paths: pathsOf(file) });
   after = soundContentOf(file);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 function newLedger(name: string): string {
   mkdirSync(join(folder, name));
@@ -98,7 +99,7 @@ async function killedAt(call: DiskCall, when: number): Promise<boolean> {
   } catch (error) {
     throw new Error(`Killed before ${call} number ${when}, things were not right in the end.`, { cause: error });
   } finally {
-    rmSync(place, { recursive: true });
+    await removeFolder(place);
   }
 }
 

@@ -1,15 +1,16 @@
 // The conformance kit: a sound connector passes every check, and for each check there is a connector that fails it.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { connectorChecks } from '../../src/sdk/testing/index.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import { type Flaw, fixturesFor, flawedConnector } from './support/flawed-connector.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'dpp-kit-'));
 writeFileSync(join(folder, 'lines.txt'), 'one\ntwo\nthree\n');
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 function checksWith(flaw: Flaw | null) {
   let given = 0;

@@ -11,6 +11,7 @@ import type { Connector, JsonObject } from '../../src/sdk/index.ts';
 import { readRows } from '../support/connectors/connector-reader.ts';
 import { mapperOf } from '../support/connectors/map-row.ts';
 import { textRow, workbook } from '../support/connectors/workbook.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import type { DatabaseServer } from '../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../support/servers/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../support/servers/postgres-server.ts';
@@ -220,7 +221,7 @@ async function productsOf(
       return { key: item?.key, sku: item?.payload['sku'], name: item?.payload['name'] };
     });
   } finally {
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
   }
 }
 

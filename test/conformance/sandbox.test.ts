@@ -1,10 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName, SCOPES } from '../../src/sandbox/api/endpoints.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { allRefusalsOf } from '../generate/sandbox-coverage.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import {
   type CallAnswer,
   type CallOptions,
@@ -124,7 +125,7 @@ const PROVOCATIONS: Record<number, (operation: OperationName) => Promise<CallAns
 
 function temporaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   return join(folder, 'sandbox.db');
 }
 

@@ -1,12 +1,13 @@
 // Checks the promises of every connector for the sql connector, on each kind of database that the tests can start.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { sql } from '../../connectors/sql/index.ts';
 import { type ConnectorFixtures, connectorChecks } from '../../src/sdk/testing/index.ts';
 import { serverFixtures, sqliteFixtures } from '../support/connectors/database-fixtures.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import type { DatabaseServer } from '../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../support/servers/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../support/servers/postgres-server.ts';
@@ -32,7 +33,7 @@ function suite(fixturesOf: (watermark: object) => Promise<ConnectorFixtures> | C
 
 const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-sql-'));
 const NAMES_ONLY = sqliteFixtures(folder, {});
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 function serverSuite(start: () => Promise<DatabaseServer>): void {
   let server: DatabaseServer;

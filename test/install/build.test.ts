@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { createLedgerReader } from '../../src/ledger/reader/ledger-reader.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { buildInto } from '../support/cli/build.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'dpp-build-'));
@@ -16,7 +17,7 @@ const dist = join(folder, 'dist');
 buildInto(dist);
 // The files of the build load other packages from node_modules.
 symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
 const files = readdirSync(dist);

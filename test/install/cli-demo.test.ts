@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -15,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CliProcess, cli, startCli } from '../support/cli/cli.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../support/machine/small-disk.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -63,7 +63,7 @@ afterEach(async () => {
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'dpp-demo-')));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 interface DemoDocument {
   ok: boolean;

@@ -2,20 +2,21 @@
 // pass, and the program loads them by their paths.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { cli } from '../support/cli/cli.ts';
 import { installSdk } from '../support/cli/sdk-package.ts';
 import { filesOfPage } from '../support/docs/page-files.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = filesOfPage('writing.md');
 const base = mkdtempSync(join(tmpdir(), 'dpp-new-'));
 const folder = join(base, 'acme');
-afterAll(() => rmSync(base, { recursive: true }));
+afterAll(() => removeFolder(base));
 
 const make = (name: string, ...args: string[]) => cli(['connector', 'new', name, '--dir', folder, ...args]);
 

@@ -7,7 +7,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -25,6 +24,7 @@ import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { readPdf } from '../support/browser/read-pdf.ts';
 import { buildInto } from '../support/cli/build.ts';
 import { startDaemonProcess } from '../support/cli/daemon-process.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import { WAIT_MS } from '../support/runner/limits.ts';
 import { freePort } from '../support/servers/free-port.ts';
 import { describeRedis, redisTraceable } from '../support/servers/redis.ts';
@@ -68,7 +68,7 @@ function copyInto(folder: string, copies: string[]): void {
 }
 
 const image = publicFolder('dpp-image-');
-afterAll(() => rmSync(image, { recursive: true }));
+afterAll(() => removeFolder(image));
 
 /** Installs packages as a stage does. Its files are those of its base stage and its own. */
 async function installAs(beginning: string): Promise<boolean> {
@@ -361,7 +361,7 @@ describe('compose.yaml', () => {
         expect(isHealthy()).toBe(false);
         server.kill();
         await once(server, 'exit');
-        rmSync(folder, { recursive: true });
+        await removeFolder(folder);
       },
     );
   });
@@ -372,7 +372,7 @@ describe('compose.yaml', () => {
     for (const name of ['dpp_api_key', 'web_token']) writeFileSync(join(folder, name), 'a-secret-of-some-length');
     writeFileSync(join(folder, 'dpp-sync.yaml'), config);
     const { queue } = await loadRuntimeConfig(join(folder, 'dpp-sync.yaml'), createSecretStore());
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
     expect(queue).toEqual({ kind: 'redis', url: 'redis://redis:6379' });
   });
 
@@ -393,7 +393,7 @@ describe('compose.yaml', () => {
       secrets: createSecretStore(),
       profilesDir: join(ROOT, 'config/profiles'),
     });
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
     expect(loaded).toMatchObject({
       queue: { kind: 'redis', url: 'redis://:a-secret-of-some-length@redis:6379' },
       ledger: '/data/ledger.db',

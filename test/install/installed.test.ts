@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { GETTING_STARTED } from '../generate/getting-started.ts';
 import { filesOfPage } from '../support/docs/page-files.ts';
 import { followPage } from '../support/docs/page-session.ts';
+import { removeFolder } from '../support/machine/remove-folder.ts';
 import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { API_KEY } from '../support/worlds/world.ts';
 import {
@@ -29,8 +30,8 @@ const checkout = copyCheckout();
 const unbuilt = publicFolder('dpp-unbuilt-');
 const empty = publicFolder('dpp-installed-');
 const user = createOrdinaryUser();
-afterAll(() => {
-  for (const folder of [checkout, unbuilt, empty, user.folder]) rmSync(folder, { recursive: true });
+afterAll(async () => {
+  for (const folder of [checkout, unbuilt, empty, user.folder]) await removeFolder(folder);
 });
 
 /** Packs the checkout by the given command, with the development dependencies of this repository. */

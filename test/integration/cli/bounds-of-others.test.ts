@@ -1,9 +1,10 @@
 // What a source allows also counts where its items change because of something else than its own rows.
 
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const source = (id: string, key: string[], mapping: object, more: object = {}) => ({
@@ -127,7 +128,7 @@ it('a run whose plan cannot be kept has failed', async () => {
   await dpp('status');
   const folder = join(world.folder, 'data/ledger.db.held');
   expect((await sync()).exit).toBe(4);
-  rmSync(folder, { recursive: true });
+  await removeFolder(folder);
   writeFileSync(folder, '');
   const { exitCode, stderr } = await dpp('sync');
   expect([exitCode, stderr]).toEqual([

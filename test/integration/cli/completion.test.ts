@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../../src/cli/run.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 const run = promisify(execFile);
 
@@ -21,7 +22,7 @@ describe('completion in bash', () => {
     expect(exitCode).toBe(0);
     await writeFile(script, stdout);
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
 
   /** The words that bash offers after these words. The last word is still being typed. */
   async function offered(...words: string[]): Promise<string[]> {

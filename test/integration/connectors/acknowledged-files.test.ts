@@ -1,7 +1,7 @@
 // Which files are read, and what happens to them afterwards: semaphores, a second check, archiving and deleting.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -11,6 +11,7 @@ import { findReady } from '../../../src/sdk/files/find-files.ts';
 import { createLocalStore } from '../../../src/sdk/files/local-store.ts';
 import { type Location, locate } from '../../../src/sdk/files/location.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
 
 let folder: TemporaryFolder;
@@ -276,7 +277,7 @@ describe('files that were read', () => {
       expect(readdirSync(archive)).toEqual(['x.csv']);
       expect(readFileSync(join(archive, 'x.csv'), 'utf8')).toBe('id\n1\n');
     } finally {
-      await rm(archive, { recursive: true, force: true });
+      await removeFolder(archive);
     }
   });
 

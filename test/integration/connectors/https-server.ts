@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { makeCertificates } from '../../support/servers/certificates.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -25,7 +26,7 @@ export interface HttpsTestServer {
 export async function startHttpsServer(): Promise<HttpsTestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-https-'));
   const { ca, cert, key } = makeCertificates(folder);
-  await rm(folder, { recursive: true });
+  await removeFolder(folder);
   const requests: IncomingMessage[] = [];
   let handler: Handler = (_request, response) => void response.writeHead(404).end();
   const server = createServer({ cert, key }, (request, response) => {

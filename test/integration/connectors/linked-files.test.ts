@@ -10,7 +10,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findFiles } from '../../../src/sdk/files/find-files.ts';
@@ -19,6 +18,7 @@ import { openParts } from '../../../src/sdk/files/open-parts.ts';
 import { localVersionOf } from '../../../src/sdk/files/source-file.ts';
 import { createTemporaryFiles } from '../../../src/sdk/files/temporary-files.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
 
 let folder: TemporaryFolder;
@@ -208,7 +208,7 @@ describe('a link in the archive', () => {
         expect(readdirSync(archive)).toEqual(['x.csv']);
         expect(readFileSync(join(archive, 'x.csv'), 'utf8')).toBe('id\n1\n');
       } finally {
-        await rm(archive, { recursive: true, force: true });
+        await removeFolder(archive);
       }
     },
   );

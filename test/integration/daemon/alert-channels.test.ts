@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChannelSettings, Notice } from '../../../src/domain/ports/alerts.ts';
 import { createChannels } from '../../../src/observe/alerts/channels.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 const NOTICE: Notice = {
   alert: 'run_failed/erp',
@@ -212,7 +213,7 @@ describe('a program', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'dpp-alerts-'));
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => removeFolder(folder));
 
   function script(text: string): string {
     const file = join(folder, 'notify');

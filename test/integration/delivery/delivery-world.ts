@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -21,6 +21,7 @@ import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { items, text } from '../../support/ledger/items.ts';
 import { NO_CONTACT, openLedger } from '../../support/ledger/ledger.ts';
 import { pullAndMap, row } from '../../support/ledger/records.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { createPlainQueues } from '../../support/time/plain-queues.ts';
 import { createWakeableClock } from '../../support/time/wakeable-clock.ts';
 import { requestsSince } from '../../support/worlds/requests-since.ts';
@@ -195,7 +196,7 @@ export async function createDeliveryWorld(options: {
       await parts.target.close();
       await parts.ledger.close();
       await sandbox.close();
-      rmSync(folder, { recursive: true });
+      await removeFolder(folder);
     },
   };
   return world;

@@ -31,6 +31,7 @@ import { items, product } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
 import { pullAndMap, pullRows, row } from '../../support/ledger/records.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../support/machine/as-another-user.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
 
 const CLI = join(import.meta.dirname, '../../../src/launcher.mjs');
@@ -47,7 +48,7 @@ beforeEach(() => {
 afterEach(async () => {
   for (const ledger of opened) await ledger.close().catch(() => undefined);
   opened = [];
-  rmSync(folder, { recursive: true });
+  await removeFolder(folder);
 });
 
 function open(path = file): SqliteLedger {

@@ -20,6 +20,7 @@ import { readSqliteFile } from '../../../src/ledger/file/is-ledger.ts';
 import { openLedgerReads } from '../../../src/ledger/reads.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { FORMS, NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 let folder: string;
 let file: string;
@@ -28,7 +29,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'dpp-foreign-'));
   file = join(folder, 'erp.db');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => removeFolder(folder));
 
 function makeDatabase(pragmas: readonly string[], sql: string): void {
   const db = new Database(file);

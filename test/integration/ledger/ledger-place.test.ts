@@ -1,4 +1,4 @@
-import fs, { mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, statfsSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { assertLocalDisk } from '../../../src/ledger/file/file.ts';
 import { openLedgerReads } from '../../../src/ledger/reads.ts';
 import { assertFixedSqlite } from '../../../src/ledger/store/database.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 let folder: string;
 let file: string;
@@ -16,7 +17,7 @@ beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'dpp-place-')));
   file = join(folder, 'ledger.db');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => removeFolder(folder));
 
 /**
  * Runs work while `statfs` gives this type. The machines of the tests have no network file system, and can mount none

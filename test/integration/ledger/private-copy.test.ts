@@ -9,6 +9,7 @@ import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { copyLedger } from '../../../src/ledger/backup/private-copy.ts';
 import { copyFiles } from '../../../src/ledger/store/copy-files.ts';
 import { openLedger, TARGET } from '../../support/ledger/ledger.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 let folder: string;
 let file: string;
@@ -17,7 +18,7 @@ beforeEach(async () => {
   file = join(folder, 'ledger.db');
   await openLedger(file).close();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => removeFolder(folder));
 
 /** What a copy has: its damage, the number of values, and whether their sum is that of the same commit. */
 function contentOf(copy: string) {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -8,6 +8,7 @@ import { readSchema } from '../../../src/ledger/schema.ts';
 import { openDatabase } from '../../../src/ledger/upgrade/open.ts';
 import { versionAfter } from '../../../src/ledger/upgrade-steps.ts';
 import { createFrozenLedger, versionOf } from '../../support/ledger/frozen-ledger.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 let folder: string;
 let fresh: string;
@@ -16,7 +17,7 @@ beforeEach(() => {
   fresh = join(folder, 'fresh.db');
   openDatabase(fresh).close();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => removeFolder(folder));
 
 type Row = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -15,6 +15,7 @@ import {
   versionOf,
   write,
 } from '../../support/ledger/frozen-ledger.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../support/machine/small-disk.ts';
 
 const DISK_MB = 32;
@@ -31,9 +32,9 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
     createFrozenLedger(file);
     addDueProducts(file, PRODUCTS, 'x'.repeat(1000));
   });
-  afterEach(() => {
+  afterEach(async () => {
     disk.remove();
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
   });
 
   const openLater = (options: Partial<OpenOptions> = {}) => openDatabase(file, { ...options, steps: LATER_STEPS });

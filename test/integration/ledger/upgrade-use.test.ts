@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -9,6 +9,7 @@ import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { alone, delivered } from '../../support/ledger/deliveries.ts';
 import { createFrozenLedger, LATER, LATER_STEPS } from '../../support/ledger/frozen-ledger.ts';
 import { NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts';
 
 // Works with an upgraded ledger until no automatic work is left: which requests are sent, and under which keys.
@@ -51,7 +52,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await ledger.close();
-  rmSync(folder, { recursive: true });
+  await removeFolder(folder);
 });
 
 interface Sent extends Omit<ClaimedRequest, 'members'> {

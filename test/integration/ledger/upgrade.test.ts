@@ -19,6 +19,7 @@ import {
   write,
 } from '../../support/ledger/frozen-ledger.ts';
 import { openLedger, TARGET } from '../../support/ledger/ledger.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 let folder: string;
 let file: string;
@@ -32,7 +33,7 @@ beforeEach(() => {
   reported = [];
   createFrozenLedger(file);
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => removeFolder(folder));
 
 function bringUpToDate(): void {
   openDatabase(file, { report, steps: LATER_STEPS }).close();

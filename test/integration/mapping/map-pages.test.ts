@@ -1,7 +1,7 @@
 // Pages on their way from the source through the map queue into the ledger, where the queue, the process or the ledger fails.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import type { Page } from '../../../src/domain/ports/source.ts';
 import { createBitmap } from '../../../src/lib/collections.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
 import { row } from '../../support/ledger/records.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import {
   createPageWorld,
@@ -281,7 +282,7 @@ describe('a run that ends', () => {
 
   it('a run that is killed between mapping a page and storing it has the page read again by the next run', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dpp-killed-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    onTestFinished(() => removeFolder(folder));
     const child = join(import.meta.dirname, 'killed-at-page-child.ts');
     const { signal, stderr } = spawnSync(process.execPath, [child, folder, '2'], { encoding: 'utf8' });
     expect(signal, stderr).toBe('SIGKILL');

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Agent, request } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 import { endsAtOnce } from '../support/ends-at-once.ts';
@@ -234,7 +235,7 @@ test('the sandbox closes although a client never finishes its request', async ()
 
 test('the sandbox answers 500 in JSON, and shows the reason in its events, when its own storage fails', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   const storage = join(folder, 'sandbox.db');
   const { call, sandbox } = await startSandbox({ storage });
   const vandal = new Database(storage);

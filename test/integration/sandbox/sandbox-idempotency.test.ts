@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/sandbox/storage/database.ts';
 import { createIdempotencyRecords } from '../../../src/sandbox/storage/idempotency.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';
@@ -237,7 +238,7 @@ test('the sandbox keeps the answer of a key whatever failures come after it, whe
 
 test.each(['in memory', 'in a file'])('the sandbox replays a failure with its headers, %s', async (where) => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   const { call } = await startSandbox({
     ...(where === 'in a file' && { storage: join(folder, 'sandbox.db') }),
     idempotency: 'honoured',

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/imports/products/';
@@ -94,7 +95,7 @@ test('a late import counts as one that a fault can do twice', async () => {
 
 test('a late import stores its due rows before the sandbox works on any request, in a file, too', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   const { call, clock } = await startSandbox({
     storage: join(folder, 'sandbox.db'),
     import: { answer: 'later', storesAfterMs: 1000 },

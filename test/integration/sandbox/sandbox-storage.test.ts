@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -15,6 +6,7 @@ import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { Fault } from '../../../src/lib/errors.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { startMortalSandbox } from '../../support/sandbox/mortal-sandbox.ts';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
@@ -22,7 +14,7 @@ import { API_KEY } from '../../support/worlds/world.ts';
 
 function temporaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   return join(folder, 'sandbox.db');
 }
 

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { describeWhere } from '../../support/runner/describe-where.ts';
 import { freePort } from '../../support/servers/free-port.ts';
 import { hasProgram, startServerProcess } from '../../support/servers/own-process.ts';
@@ -50,7 +51,7 @@ ${lines}}
     output: server.output,
     async stop() {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     },
   };
 }

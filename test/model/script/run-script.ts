@@ -9,6 +9,7 @@ import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { readMark } from '../../../src/ledger/file/mark.ts';
 import { Fault, messageOf } from '../../../src/lib/errors.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { seededRandom } from '../../support/runner/chaos.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
 import { checkAfterFixes, checkAtRest, checkBooks, type ItemState, readItems } from '../check/check.ts';
@@ -468,7 +469,7 @@ export async function runScript(
     witness.detach();
     await time.settle();
     for (const dead of graveyard) await dead.discard();
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
   }
 
   async function fixEverything(): Promise<void> {

@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
 import { AwsClient } from 'aws4fetch';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 export interface S3TestServer {
   endpoint: string;
@@ -51,7 +52,7 @@ export async function startS3Server(): Promise<S3TestServer> {
     },
     async stop() {
       await server.close();
-      await rm(directory, { recursive: true, force: true });
+      await removeFolder(directory);
     },
   };
 }

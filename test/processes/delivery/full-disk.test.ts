@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -12,6 +12,7 @@ import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
 import { row } from '../../support/ledger/records.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../support/machine/small-disk.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
@@ -31,9 +32,9 @@ describeSmallDisk('a ledger on a disk that is full', () => {
     disk = mountSmallDisk(folder, 8);
     file = join(folder, 'ledger.db');
   });
-  afterEach(() => {
+  afterEach(async () => {
     disk.remove();
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
   });
 
   const open = (): SqliteLedger => openLedger(file);

@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 const CHILD = join(import.meta.dirname, 'no-descriptors-child.ts');
 
 it('a ledger that cannot be opened for want of file descriptors is no trouble of the disk', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-descriptors-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => removeFolder(folder));
   const limited = ['-c', 'ulimit -n 120 && exec "$@"', 'sh', process.execPath, CHILD, folder];
   const { stdout } = await promisify(execFile)('sh', limited);
   const thrown = JSON.parse(stdout) as { use: string; free: number; error: unknown }[];

@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium } from 'playwright-core';
+import { removeFolder } from '../machine/remove-folder.ts';
 
 const EXECUTABLE = process.env['DPP_SYNC_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 const FLAGS = [
@@ -41,7 +42,7 @@ export async function startBrowser(): Promise<TestBrowser> {
     async close() {
       await context.close();
       // The processes of the browser end a moment after it, and may write a file until then.
-      rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      await removeFolder(profile);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type {
@@ -10,6 +10,7 @@ import type {
   ReadMode,
   SourceRow,
 } from '../../../src/sdk/index.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -77,7 +78,7 @@ export interface TemporaryFolder extends AsyncDisposable {
 export async function temporaryFolder(files: Record<string, string | Uint8Array> = {}): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), 'dpp-sync-'));
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+  return { path, [Symbol.asyncDispose]: () => removeFolder(path) };
 }
 
 /** The folder of the shipped fixtures of a connector. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
@@ -13,6 +13,7 @@ import { Profile } from '../../../src/domain/profile.ts';
 import { createLogSync } from '../../../src/ledger/file/file.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
 import { unordered } from './unordered.ts';
 
@@ -122,7 +123,7 @@ export function createLedgerFixture({
     },
     async remove() {
       await fixture.ledger.close();
-      rmSync(folder, { recursive: true });
+      await removeFolder(folder);
     },
   };
   return fixture;

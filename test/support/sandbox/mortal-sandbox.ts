@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { SandboxSnapshot } from '../../../src/sandbox/control/inspection.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { freePort } from '../servers/free-port.ts';
 import { API_KEY } from '../worlds/world.ts';
 
@@ -82,7 +83,7 @@ export async function startMortalSandbox(options: Omit<SandboxOptions, 'storage'
     },
     async stop() {
       await kill();
-      rmSync(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     },
   };
 }

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { describeWhere } from '../runner/describe-where.ts';
 import { makeCertificates } from './certificates.ts';
 import { freePort } from './free-port.ts';
@@ -84,7 +85,7 @@ export async function startFtpServer(tls: 'none' | 'explicit' | 'implicit'): Pro
     ca,
     async stop() {
       await server.stop();
-      await rm(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     },
   };
 }

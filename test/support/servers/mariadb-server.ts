@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { OTHER_USER } from '../machine/as-another-user.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { describeWhere } from '../runner/describe-where.ts';
 import { makeCertificates } from './certificates.ts';
 import type { DatabaseServer } from './database-server.ts';
@@ -95,7 +96,7 @@ export async function startMariaDb(): Promise<DatabaseServer> {
     async stop() {
       owner.destroy();
       await server.stop();
-      await rm(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     },
   };
 }

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { OTHER_USER } from '../machine/as-another-user.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { describeWhere } from '../runner/describe-where.ts';
 import { makeCertificates } from './certificates.ts';
 import type { DatabaseServer } from './database-server.ts';
@@ -94,7 +95,7 @@ export async function startPostgres(): Promise<DatabaseServer> {
       // At SIGTERM it would wait for its clients.
       await server.stop('SIGINT');
       // The children of a killed server end a moment after it, and may write a file until then.
-      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      await removeFolder(folder);
     },
   };
 }

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { describeWhere } from '../runner/describe-where.ts';
 import { WAIT_MS } from '../runner/limits.ts';
 import { freePort } from './free-port.ts';
@@ -112,7 +113,7 @@ async function startBinary(port: number, args: string[], under?: RedisOptions['u
     async stop() {
       await kill();
       // If another program runs Redis, Redis may end a moment after that program, and may write a file until then.
-      await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      await removeFolder(directory);
     },
   };
 }

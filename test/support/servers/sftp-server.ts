@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { describeWhere } from '../runner/describe-where.ts';
 import { freePort } from './free-port.ts';
 import { hasProgram, startServerProcess } from './own-process.ts';
@@ -63,7 +64,7 @@ export async function startSftpServer(): Promise<SftpTestServer> {
     hostKey: fingerprint.split(' ')[1] ?? '',
     async stop() {
       await server.stop();
-      await rm(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -20,6 +20,7 @@ import { items, text } from '../ledger/items.ts';
 import { openLedger, plainEncode, plainEncodeImport } from '../ledger/ledger.ts';
 import { REVISIONS } from '../ledger/ledger-revisions.ts';
 import { pullAndMap, row } from '../ledger/records.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { seededRandom } from '../runner/chaos.ts';
 import { createRecordingLog } from '../worlds/recording-log.ts';
 import { createPlainQueues } from './plain-queues.ts';
@@ -206,7 +207,7 @@ export async function createVirtualWorld(options: {
       await time.pass(120_000);
       await stopped;
       await ledger.close();
-      rmSync(folder, { recursive: true });
+      await removeFolder(folder);
     },
   };
   await engine.start();

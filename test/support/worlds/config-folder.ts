@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
 import { Fault } from '../../../src/lib/errors.ts';
 import { createSecretStore, type SecretStore } from '../../../src/lib/logging/secrets.ts';
 import type { Connector } from '../../../src/sdk/connector.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -32,7 +33,7 @@ sources:
 /** Makes a folder with these files, and removes it after the test. */
 export function configFolder(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-config-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => removeFolder(folder));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
@@ -73,7 +74,7 @@ export async function loadMappingsText(text: string): Promise<MappingsConfig> {
     const profilesDir = join(REPOSITORY, 'config/profiles');
     return await loadMappingsConfig({ file, env: {}, profilesDir, secrets: createSecretStore() });
   } finally {
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -17,6 +17,7 @@ import type { BullmqQueues } from '../../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../../src/queue/create-queues.ts';
 import { items, product, text } from '../ledger/items.ts';
 import { NO_PASSPORTS, openLedger } from '../ledger/ledger.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { createRecordingLog } from './recording-log.ts';
 
 /** A real ledger and real queues, with sources in memory that are pulled and mapped, and no platform. */
@@ -171,7 +172,7 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
     },
     async remove() {
       await world.close();
-      if (options.folder === undefined) rmSync(folder, { recursive: true });
+      if (options.folder === undefined) await removeFolder(folder);
     },
   };
   return world;

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
@@ -14,6 +14,7 @@ import type { SyncReport } from '../../../src/operations/runtime.ts';
 import type { OrganizationSnapshot } from '../../../src/sandbox/control/inspection.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
 import { createWakeableClock } from '../time/wakeable-clock.ts';
 import { requestsSince } from './requests-since.ts';
 
@@ -126,7 +127,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     },
     async remove() {
       await sandbox.close();
-      rmSync(folder, { recursive: true });
+      await removeFolder(folder);
     },
   };
   return world;

@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { describeWhere } from '../../support/runner/describe-where.ts';
 import { oldNode, PRETEND_OLD } from './old-node.ts';
 
@@ -41,7 +42,7 @@ beforeEach(() => {
     cpSync(join(ROOT, 'src', name), join(dirname(launcher), name));
   write('node_modules/dpp-sync/dist/main.js', PROGRAM);
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => removeFolder(folder));
 
 function write(path: string, text: string): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true });

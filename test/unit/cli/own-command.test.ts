@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ownCommand } from '../../../src/cli/own-command.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'dpp-own-')));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 const root = join(folder, 'checkout');
 const launcher = join(root, 'src/launcher.mjs');

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { readBoundedFile } from '../../../src/lib/files.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { problemsOf, productWith } from '../../support/connectors/map-row.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { SOUND_CONFIG } from '../../support/worlds/config-folder.ts';
 
 let folder: string;
@@ -17,7 +18,7 @@ beforeEach(() => {
   execFileSync('mkfifo', [join(folder, 'fifo')]);
   mkdirSync(join(folder, 'sub'));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => removeFolder(folder));
 
 const at = (name: string) => (name.startsWith('/') ? name : join(folder, name));
 

@@ -1,14 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { failureOf } from '../../../src/cli/errors.ts';
 import { ledgerFaultOf } from '../../../src/ledger/store/ledger-fault.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 function temporaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-fault-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => removeFolder(folder));
   return join(folder, 'ledger.db');
 }
 

@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createMappers } from '../../../src/daemon/sources/mappers.ts';
 import { Profile } from '../../../src/domain/profile.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 /** How many modules are being loaded, and the most that were. */
 const loading = { now: 0, most: 0 };
@@ -26,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   Reflect.deleteProperty(globalThis, 'loadingModules');
-  await rm(folder, { recursive: true, force: true });
+  await removeFolder(folder);
 });
 
 it('the mappings of many sources are read a few at a time', async () => {

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { mapperOf } from '../../support/connectors/map-row.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 const PRODUCT = {
   stream: 'products',
@@ -37,7 +38,7 @@ beforeAll(async () => {
   );
   mapper = await mapperOf([PRODUCT, MATERIAL, BOM_ITEM, { stream: 'free', module }], folder);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 function holdsOf(stream: string, fields: JsonObject, broken = false) {
   const issues = broken ? [{ code: 'row.columns' as const, message: 'too many' }] : [];

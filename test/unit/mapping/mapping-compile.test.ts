@@ -16,6 +16,7 @@ import {
   problemsOf,
   productWith,
 } from '../../support/connectors/map-row.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 const SOURCE = join(import.meta.dirname, '../../../src');
 
@@ -24,7 +25,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dpp-mapping-'));
 });
 afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
+  await removeFolder(folder);
 });
 
 async function write(name: string, text: string | Uint8Array): Promise<string> {

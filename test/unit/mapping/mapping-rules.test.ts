@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Draft, issuesOf, itemsOf, mapperOf, mapRow, problemsOf } from '../../support/connectors/map-row.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
 
 const PRODUCT: Draft = {
   to: 'product',
@@ -72,7 +73,7 @@ describe('a module', () => {
     const item = "{ kind: 'product', key: row.sku, payload: { sku: row.code, name: 'N', weight: row.w }, refs: [] }";
     await writeFile(module(), `export default { map: (row) => [${item}] };\n`);
   });
-  afterAll(() => rm(folder, { recursive: true }));
+  afterAll(() => removeFolder(folder));
   const fields = { product: ['sku', 'name'], material: [], bom_item: [] };
 
   it('a mapping module gives only fields that the profile allows', async () => {

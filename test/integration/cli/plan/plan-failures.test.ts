@@ -1,6 +1,6 @@
 // What a plan says where it cannot plan, or not everything.
 
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import { items, product, text } from '../../../support/ledger/items.ts';
 import { pullAndMap, row } from '../../../support/ledger/records.ts';
 import { withLedger } from '../../../support/ledger/world-ledger.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../../support/machine/as-another-user.ts';
+import { removeFolder } from '../../../support/machine/remove-folder.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../../support/machine/small-disk.ts';
 import { planIn, planOf } from '../../../support/plans/planned.ts';
 import { REPOSITORY } from '../../../support/worlds/config-folder.ts';
@@ -120,9 +121,9 @@ describeSmallDisk('a plan on a small disk', () => {
     );
     await world.sync();
   });
-  afterEach(() => {
+  afterEach(async () => {
     disk.remove();
-    rmSync(folder, { recursive: true });
+    await removeFolder(folder);
   });
 
   it('a plan without room for the copy says how much room it needs', async () => {
