@@ -2,18 +2,10 @@
 
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Column } from './columns.ts';
-import type { FoundKey } from './key-columns.ts';
+import { asBill } from './find-bills.ts';
+import type { JoinableFile } from './joinable-file.ts';
 import { proposeArticle } from './propose-mapping.ts';
 import { guarded, type ProposedLine, type ProposedMapping } from './proposed-line.ts';
-
-/** A file of which it is known what its records are. */
-export interface JoinableFile {
-  /** The name of the file, for reasons. */
-  name: string;
-  columns: readonly Column[];
-  key: FoundKey | null;
-  mapping: ProposedMapping;
-}
 
 /** A column of BOM items whose values are keys of other files. */
 export interface Join {
@@ -51,7 +43,8 @@ interface Meeting {
 }
 
 /** Joins the files: corrects what records are and what BOM items refer to, by the values that meet. */
-export function joinFiles(files: readonly JoinableFile[]): { mappings: ProposedMapping[]; joins: Join[] } {
+export function joinFiles<File extends JoinableFile>(given: readonly File[]): { files: File[]; joins: Join[] } {
+  const files = given.map((file) => asBill(file, given));
   const boms = files.filter(({ mapping }) => mapping.to === 'bom_item');
   const articles = files.flatMap((file): Article[] => {
     const [column, ...more] = file.mapping.to === 'bom_item' ? [] : (file.key?.columns ?? []);
@@ -66,17 +59,17 @@ export function joinFiles(files: readonly JoinableFile[]): { mappings: ProposedM
     return file.mapping.to === 'material' || (owners.size > 0 && parts.has(file)) ? 'material' : 'product';
   };
   const joins: Join[] = [];
-  const mappings = files.map((file): ProposedMapping => {
+  const joined = files.map((file) => {
     const meeting = met.get(file);
-    if (meeting === undefined) return article(file, kindOf(file));
-    return bomItems(file, meeting, { kindOf, joins });
+    const mapping = meeting === undefined ? article(file, kindOf(file)) : bomItems(file, meeting, { kindOf, joins });
+    return { ...file, mapping };
   });
-  return { mappings, joins };
+  return { files: joined, joins };
 }
 
 function article(file: JoinableFile, kind: 'product' | 'material'): ProposedMapping {
   if (file.mapping.to === kind) return file.mapping;
-  const mapping = proposeArticle(file.columns, file.key, kind);
+  const mapping = proposeArticle(file.found.columns, file.key, kind);
   const reason =
     kind === 'material'
       ? 'others name these records only as parts of products; if they are products, write product'
@@ -86,7 +79,7 @@ function article(file: JoinableFile, kind: 'product' | 'material'): ProposedMapp
 
 /** Finds the columns with the products and the parts: first those that have a known name, and then those whose values meet. */
 function meetingsOf(
-  { columns, mapping }: JoinableFile,
+  { found: { columns }, mapping }: JoinableFile,
   articles: readonly Article[],
 ): { product: Meeting | null; part: Meeting | null } {
   const usable = columns.filter(({ values, records }) => values.length >= records * SHARE_MIN);

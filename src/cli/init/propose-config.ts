@@ -7,8 +7,9 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { checkProposal } from './check-proposal.ts';
-import { type Columns, columnsOf } from './columns.ts';
-import { type Join, type JoinableFile, joinFiles } from './join-files.ts';
+import { columnsOf } from './columns.ts';
+import { type Join, joinFiles } from './join-files.ts';
+import type { JoinableFile } from './joinable-file.ts';
 import { type JoinedProduct, joinedProduct } from './joined-preview.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { productOfBomItems, proposeMapping } from './propose-mapping.ts';
@@ -111,7 +112,6 @@ interface FoundFile extends JoinableFile {
   stream: string;
   recognised: Recognised;
   sample: Sample;
-  found: Columns;
 }
 
 type PresetFile = Pick<FoundFile, 'head' | 'path' | 'recognised'> & { preset: string };
@@ -142,7 +142,20 @@ async function findFile(
   const key = keyColumnsOf(columns, { repeats, isWhole: sample.isWhole, owner });
   recognised.hints.push(...repeatHints(repeats, sample.lines), ...damageHints(sample), ...twinHints(sample));
   const mapping = proposeMapping(columns, key, name);
-  return { head, path, stream: streamName(head), name, recognised, sample, found, columns, key, mapping };
+  const { isWhole } = sample;
+  return {
+    head,
+    path,
+    stream: streamName(head),
+    name,
+    recognised,
+    sample,
+    found,
+    isWhole,
+    hasKey: false,
+    key,
+    mapping,
+  };
 }
 
 function presetFault({ head, recognised }: PresetFile): Error {
@@ -162,12 +175,11 @@ function sourceName(stream: string, earlier: readonly FoundFile[]): string {
 }
 
 async function configOf(found: readonly FoundFile[], files: string, options: ProposeOptions): Promise<ProposedConfig> {
-  const { mappings, joins } =
-    found.length === 1 ? { mappings: found.map(({ mapping }) => mapping), joins: [] } : joinFiles(found);
+  const { files: joinedFiles, joins } = found.length === 1 ? { files: found, joins: [] } : joinFiles(found);
   const checked = await Promise.all(
-    found.map(async (file, at) => ({
+    joinedFiles.map(async (file) => ({
       ...file,
-      mapping: await checkProposal(mappings[at] ?? file.mapping, file.sample.rows, file),
+      mapping: await checkProposal(file.mapping, file.sample.rows, file),
     })),
   );
   const parts = checked.map((file): ConfigParts => ({ ...file, columns: file.found }));
@@ -199,7 +211,7 @@ function seenText({ sample, name }: FoundFile, _at: number, { length }: readonly
 }
 
 function proposedOf(file: FoundFile, parts: ConfigParts | undefined): ProposedFile {
-  const { head, source, recognised, mapping, key, sample, columns } = file;
+  const { head, source, recognised, mapping, key, sample, found } = file;
   return {
     file: head.path,
     source,
@@ -210,7 +222,7 @@ function proposedOf(file: FoundFile, parts: ConfigParts | undefined): ProposedFi
       records: sample.rows.length,
       broken: sample.broken,
       isWhole: sample.isWhole,
-      columns: columns.length,
+      columns: found.columns.length,
     },
     todo: parts === undefined ? [] : todoOf(parts),
   };

@@ -244,7 +244,7 @@ function recycledLine(columns: readonly Column[]): ProposedLine | null {
 }
 
 /** The columns that make a BOM item of a record; null for a part that no column has for certain. */
-interface BomColumns {
+export interface BomColumns {
   product: Choice | null;
   component: Choice | null;
   quantity: Choice | null;
@@ -282,13 +282,8 @@ export function productOfBomItems(columns: readonly Column[], name: string): Col
  */
 function bomColumns(columns: readonly Column[], name: string): BomColumns | null {
   const isNamed = BOM_NAME.test(withoutAccents(name));
-  const quantity = chooseExactly(columns, 'quantity', { check: asDecimal, shareMin: 0.5 });
   const named = chooseExactly(columns, 'product', TEXTS);
-  const component = chooseExactly(
-    columns.filter((column) => column !== named?.column && column !== quantity?.column),
-    'component',
-    TEXTS,
-  );
+  const { component, quantity } = partColumns(columns.filter((column) => column !== named?.column));
   const article = chooseExactly(
     columns.filter((column) => column !== component?.column),
     'article',
@@ -298,9 +293,21 @@ function bomColumns(columns: readonly Column[], name: string): BomColumns | null
   const isComplete = product !== null && component !== null && quantity !== null;
   const isArticle =
     named === null
-      ? chooseExactly(columns, 'name', TEXTS) !== null
+      ? hasNames(columns)
       : named.column.isUnique && article?.column.isUnique === true && article.column !== named.column;
   return isNamed || (isComplete && !isArticle) ? { product, component, quantity } : null;
+}
+
+/** The columns with the part and the quantity of BOM items, whatever product they belong to. */
+export function partColumns(columns: readonly Column[]): Pick<BomColumns, 'component' | 'quantity'> {
+  const quantity = chooseExactly(columns, 'quantity', { check: asDecimal, shareMin: 0.5 });
+  const others = columns.filter((column) => column !== quantity?.column);
+  return { component: chooseExactly(others, 'component', TEXTS), quantity };
+}
+
+/** True if a column has the names of the records, as a list of articles has. */
+export function hasNames(columns: readonly Column[]): boolean {
+  return chooseExactly(columns, 'name', TEXTS) !== null;
 }
 
 const TEXTS: ValueCheck = { check: asText };
@@ -311,7 +318,8 @@ function chooseExactly(columns: readonly Column[], concept: Concept, check: Valu
   return choice?.isExact === true ? choice : null;
 }
 
-function proposeBomItem(
+/** Proposes BOM items of these columns. */
+export function proposeBomItem(
   columns: readonly Column[],
   key: FoundKey | null,
   { product, component, quantity, reason }: BomColumns & { reason: string },

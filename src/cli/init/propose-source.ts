@@ -7,7 +7,8 @@ import type { SourceStream } from '../../domain/ports/source.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { checkProposal } from './check-proposal.ts';
 import { type Columns, columnsOf } from './columns.ts';
-import { type Join, type JoinableFile, joinFiles } from './join-files.ts';
+import { type Join, joinFiles } from './join-files.ts';
+import type { JoinableFile } from './joinable-file.ts';
 import { type JoinedProduct, joinedProduct } from './joined-preview.ts';
 import { type FoundKey, keyColumnsOf } from './key-columns.ts';
 import { productOfBomItems, proposeMapping } from './propose-mapping.ts';
@@ -37,8 +38,6 @@ export interface ProposedSource {
 
 interface FoundStream extends JoinableFile {
   stream: string;
-  hasKey: boolean;
-  found: Columns;
   sample: Sample;
 }
 
@@ -67,11 +66,11 @@ export async function proposeForSource(
       suggestion: `See what it gives: dpp-sync preview ${source.id}`,
     });
   }
-  const { mappings, joins } = joinFiles(found);
+  const { files, joins } = joinFiles(found);
   const checked = await Promise.all(
-    found.map(async (one, at) => {
+    files.map(async (one) => {
       const place = { source: source.id, stream: one.stream };
-      return { ...one, mapping: await checkProposal(mappings[at] ?? one.mapping, one.sample.rows, place) };
+      return { ...one, mapping: await checkProposal(one.mapping, one.sample.rows, place) };
     }),
   );
   const sampled = checked.map(({ stream, mapping, sample }) => ({
@@ -81,7 +80,7 @@ export async function proposeForSource(
     rows: sample.rows,
   }));
   return {
-    streams: checked.map(({ stream, key, mapping, sample, columns }) => ({
+    streams: checked.map(({ stream, key, mapping, sample, found: { columns } }) => ({
       stream,
       key: key?.columns.map(({ label }) => label) ?? [],
       mapping,
@@ -106,7 +105,7 @@ function foundStream({ name, key: given }: SourceStream, sample: Sample): FoundS
   const owner = productOfBomItems(columns, name);
   const key = givenKey(given, found) ?? keyColumnsOf(columns, { repeats, isWhole: sample.isWhole, owner });
   const mapping = proposeMapping(columns, key, name);
-  return { name, stream: name, hasKey: given.length > 0, found, columns, key, mapping, sample };
+  return { name, stream: name, isWhole: sample.isWhole, hasKey: given.length > 0, found, key, mapping, sample };
 }
 
 /** The key that the config gives the stream; null if it gives none, or if a column of it is not in the sample. */

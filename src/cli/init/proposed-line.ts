@@ -3,7 +3,7 @@ import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Column } from './columns.ts';
 import { type Concept, isExactRank, rankOf } from './field-names.ts';
 import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
-import type { CheckedExpression } from './value-checks.ts';
+import { asText, type CheckedExpression } from './value-checks.ts';
 
 /** A line of a mapping: an expression, and the reason for it. */
 export interface ProposedLine {
@@ -109,6 +109,11 @@ export interface Choice {
   isExact: boolean;
   /** Other columns that fit too. */
   others: readonly Column[];
+}
+
+/** The choice of a column for its values, whatever its name is. */
+export function chosen(column: Column): Choice {
+  return { column, checked: asText(column), isExact: true, others: [] };
 }
 
 /** A function that reads the values of a column, and the least share of values that it has to accept. */

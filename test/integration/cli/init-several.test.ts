@@ -51,6 +51,7 @@ interface Line {
 interface Init {
   files: {
     source: string;
+    key: string[];
     recognised: { options: { name: string; value: unknown }[] };
     mapping: { to: string; reason: string; refs: Line[] };
   }[];
@@ -123,6 +124,44 @@ describe('init --from with several files', () => {
       expect.objectContaining({ name: 'product', expression: 'row.Kopf', isTodo: false }),
       expect.objectContaining({ name: 'material', expression: 'row.Unten', isTodo: false }),
     ]);
+  });
+
+  describe('a bill whose products have one part each, in a file whose name says nothing,', () => {
+    const ONE_PART = ['Artikelnummer;Komponente;Menge', 'T-100;4711;12,5', 'T-200;4712;4,25', 'S-300;4713;2,0'];
+
+    it('is a bill, because its values are keys of another file', async () => {
+      const files = [write('artikel.csv', ARTICLES), write('stoffe.csv', MATERIALS), write('liste.csv', ONE_PART)];
+      const { files: proposed, joins, joined } = await found(...files);
+      expect(proposed.map(({ mapping }) => mapping.to)).toEqual(['product', 'material', 'bom_item']);
+      expect(proposed[2]).toMatchObject({
+        key: ['Artikelnummer', 'Komponente'],
+        mapping: { reason: expect.stringContaining('3 of 3 values of Artikelnummer are keys of artikel.csv') },
+      });
+      expect(joins).toHaveLength(2);
+      expect(joined.parts).toEqual([{ quantity: '12.5', unit: null, key: '4711', name: 'Eiche massiv geölt' }]);
+    });
+
+    it('is a bill too if no file has the parts', async () => {
+      const { files } = await found(write('artikel.csv', ARTICLES), write('liste.csv', ONE_PART));
+      expect(files[1]?.mapping.to).toBe('bom_item');
+    });
+
+    it('is a bill too if it has the names of the parts', async () => {
+      const named = ONE_PART.map((line, at) => `${line};${at === 0 ? 'Bezeichnung' : 'Ein Teil'}`);
+      const { files } = await found(
+        write('artikel.csv', ARTICLES),
+        write('stoffe.csv', MATERIALS),
+        write('liste.csv', named),
+      );
+      expect(files[2]?.mapping.to).toBe('bom_item');
+    });
+
+    it('is a list of articles if it has names, and no other file has its materials', async () => {
+      const stock = ['Artikelnummer;Bezeichnung;Werkstoff;Menge', 'T-100;Tisch;Eiche;12', 'T-200;Tisch;Stahl;4'];
+      const prices = ['Artikelnummer;Preis', 'T-100;12,5', 'T-200;4,25'];
+      const { files } = await found(write('lager.csv', stock), write('preise.csv', prices));
+      expect(files.map(({ mapping }) => mapping.to)).toEqual(['product', 'product']);
+    });
   });
 
   it('parts of two files are materials or components', async () => {
