@@ -40,7 +40,7 @@ interface PullRequest extends RunCause {
   guard: MissingGuard;
   /** True if the config ignores missing records. */
   ignoreMissing: boolean;
-  /** How often streams that give changes are also read completely, in milliseconds. */
+  /** How often streams that give changes are also read completely, in milliseconds, unless the stream says it itself. */
   snapshotEveryMs: number;
 }
 
@@ -213,7 +213,7 @@ function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): 
   if (stream.reads !== 'changes-and-snapshot') return [stream.reads];
   if (before.snapshotAt === null || before.cursor === null) return ['snapshot'];
   const age = now - before.snapshotAt;
-  return age >= 0 && age < snapshotEveryMs ? ['changes'] : ['changes', 'snapshot'];
+  return age >= 0 && age < (stream.snapshotEveryMs ?? snapshotEveryMs) ? ['changes'] : ['changes', 'snapshot'];
 }
 
 /** The stream, whose reads add the warnings of their pages, also if a read fails after them. */

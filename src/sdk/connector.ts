@@ -17,6 +17,8 @@ export const SDK_VERSION = 1;
 export interface StreamTarget<StreamOptions> {
   name: string;
   options: StreamOptions;
+  /** The key columns of the stream. Rows with the same values in them are the same record. Empty if the config names none. */
+  key: readonly string[];
   signal: AbortSignal;
   /**
    * Call it with the columns of each file or query as soon as they are known, and before its first row, if every row has
@@ -102,6 +104,11 @@ export interface Connector<Options = unknown, StreamOptions = unknown> {
   title: string;
   /** The kinds of reads that a stream supports with these options. */
   reads(options: Options, stream: StreamOptions): StreamReads;
+  /**
+   * How often a stream that gives changes is also read completely, in milliseconds, if its own options say so. Null, or
+   * without this function, `snapshotEvery` of the source says it.
+   */
+  snapshotEveryMs?(options: Options, stream: StreamOptions): number | null;
   /**
    * True if every row of a file or stream has the same columns, as in a table. A run is then stopped if a mapping needs
    * a column that is not there. Leave it out if rows are documents, which need not have all members.

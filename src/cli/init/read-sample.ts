@@ -48,7 +48,7 @@ export async function readSample(
   const mode = reads === 'changes' ? 'changes' : 'snapshot';
   const opened = await connector.open(sourceOptions, { resolvePath: (given) => given, log });
   try {
-    const request = { name: STREAM, options: streamOptions, mode, cursor: null, signal } as const;
+    const request = { name: STREAM, options: streamOptions, key: [], mode, cursor: null, signal } as const;
     return await sampleOf(opened.pull(request), { isTable: connector.fixedColumns === true, rowsMax });
   } finally {
     await opened.close();

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { BUILT_IN } from '../../../connectors/index.ts';
 import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
 import type { Page, SourceReader, StreamReads } from '../../domain/ports/source.ts';
@@ -22,6 +23,7 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
   const { connector, path } = source;
   const { options, streams } = await source.readSettings();
   const reads = streams.map((stream) => readsAt(connector, options, stream, config));
+  const periods = streams.map((stream) => snapshotEveryAt(connector, options, stream, config));
   const opened = await open(source, options, { config, log });
   const isOwn = await isBuiltIn(connector);
   return {
@@ -29,11 +31,12 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
       name: stream.name,
       key: stream.key,
       reads: reads[at] ?? 'changes',
+      snapshotEveryMs: periods[at] ?? null,
       pull: (from, signal) =>
         pullAt(stream.path, config, () => {
-          const { name, options: own } = stream;
+          const { name, key, options: own } = stream;
           const check = columnCheckOf(source, name, config);
-          const pages = opened.pull({ name, options: own, ...from, signal, onColumns: check?.columns });
+          const pages = opened.pull({ name, key, options: own, ...from, signal, onColumns: check?.columns });
           // Tests check the pages of the connectors of this package.
           const sound = isOwn ? pages : checkedPages(pages, { connector: connector.id, stream: name, ...from, signal });
           return check === null ? sound : withCheckedRows(sound, check);
@@ -67,7 +70,7 @@ async function* withCheckedRows(pages: AsyncIterable<Page>, check: ColumnCheck):
 /** Tries to read one stream of a source. Throws if it cannot be read, or lacks a column that the config needs. */
 export async function checkStream(
   source: ConfiguredSource,
-  { name, path }: ConfiguredSource['streams'][number],
+  { name, key, path }: ConfiguredSource['streams'][number],
   { config, log, signal }: { config: RuntimeConfig; log: Logger; signal: AbortSignal },
 ): Promise<StreamCheck & { reads: StreamReads }> {
   const { options, streams } = await source.readSettings();
@@ -77,7 +80,7 @@ export async function checkStream(
   try {
     const own = stream?.options;
     const check = columnCheckOf(source, name, config);
-    const checking = opened.check({ name, options: own, signal, onColumns: check?.columns });
+    const checking = opened.check({ name, key, options: own, signal, onColumns: check?.columns });
     const found = await inTime(checking, source.connector.id);
     const { columns: names = [] } = found;
     if (names.length > 0) check?.columns({ names, where: `${source.id}/${name}` });
@@ -102,9 +105,9 @@ export async function lookAtSource(
   const opened = await open(source, options, { config, log });
   try {
     const found: StreamLook = { facts: null, againMs: 0 };
-    for (const { name, options: own } of streams) {
+    for (const { name, key, options: own } of streams) {
       if (opened.look === undefined) return null;
-      const { facts, againMs } = await opened.look({ name, options: own, signal });
+      const { facts, againMs } = await opened.look({ name, key, options: own, signal });
       if (facts !== null) found.facts = `${found.facts ?? ''}${name} ${facts}\n`;
       found.againMs = Math.max(found.againMs, againMs);
     }
@@ -150,6 +153,25 @@ function readsAt(
   } catch (error) {
     throw placed(error, stream.path, config);
   }
+}
+
+/**
+ * How often a stream is also read completely, if its own options say so.
+ *
+ * @throws a `sourceFault` if the connector gives something else than a time
+ */
+function snapshotEveryAt(
+  connector: Connector,
+  options: unknown,
+  stream: { name: string; path: string; options: unknown },
+  config: RuntimeConfig,
+): number | null {
+  const period: unknown = connector.snapshotEveryMs?.(options, stream.options) ?? null;
+  if (period === null || (typeof period === 'number' && period > 0)) return period;
+  const given = inspect(period).slice(0, 100);
+  const message = `The connector ${connector.id} gives ${given} as the time between two snapshots of the stream ${stream.name}.`;
+  const suggestion = 'Correct the connector: `snapshotEveryMs` gives a number of milliseconds above 0, or null.';
+  throw placed(sourceFault(message, { suggestion }), stream.path, config);
 }
 
 async function open(

@@ -39,8 +39,8 @@ export async function readUpload(
       const opened = await connector.open(connector.options.parse(options), { resolvePath: (path) => path, log });
       try {
         const rows: SourceRow[] = [];
-        const request = { name: stream, options: streamOptions, mode: 'snapshot' as const, cursor: null, signal };
-        for await (const page of opened.pull(request)) {
+        const target = { name: stream, options: streamOptions, key: [], signal };
+        for await (const page of opened.pull({ ...target, mode: 'snapshot', cursor: null })) {
           for (const row of page.rows) rows.push({ ...row, place: { ...row.place, file: file.name } });
           if (rows.length > UPLOAD_ROWS_MAX) throw tooMany();
         }

@@ -95,6 +95,8 @@ export interface SourceStream {
   /** Columns that identify a record; empty if its content does. */
   key: readonly string[];
   reads: StreamReads;
+  /** How often the stream is also read completely, in milliseconds. Null or absent if the source says it for all its streams. */
+  snapshotEveryMs?: number | null;
   /** Reads page by page from a cursor; with null it reads from the beginning. */
   pull(from: { mode: ReadMode; cursor: JsonValue | null }, signal: AbortSignal): AsyncIterable<Page>;
 }

@@ -43,11 +43,12 @@ export function sourceUnderTest({ connector, folder, settings, onLog = () => {} 
     }
   }
 
+  const target = { name: 'default', options: stream, key: settings.key ?? [] };
   const signalOr = (signal?: AbortSignal): AbortSignal => signal ?? new AbortController().signal;
   async function* pages({ mode = wholeRead, cursor = null, signal }: Parameters<SourceUnderTest['pages']>[0] = {}) {
     const source = await connector.open(options, host);
     try {
-      yield* source.pull({ name: 'default', options: stream, mode, cursor, signal: signalOr(signal) });
+      yield* source.pull({ ...target, mode, cursor, signal: signalOr(signal) });
     } finally {
       await source.close();
     }
@@ -56,8 +57,7 @@ export function sourceUnderTest({ connector, folder, settings, onLog = () => {} 
   return {
     wholeRead,
     givesChanges: reads !== 'snapshot',
-    check: (signal) =>
-      withSource((source) => source.check({ name: 'default', options: stream, signal: signalOr(signal) })),
+    check: (signal) => withSource((source) => source.check({ ...target, signal: signalOr(signal) })),
     pages,
     rows: () => rowsOf(pages()),
   };
@@ -138,6 +138,8 @@ function hostAt(folder: string, onLog: (line: string) => void): ConnectorHost {
 export interface Settings {
   options?: JsonObject;
   stream?: JsonObject;
+  /** The key columns of the stream. By default it has none. */
+  key?: string[];
 }
 
 /** A small source that exists, and the rows that it has. */

@@ -34,7 +34,8 @@ const { result } = await world.pull({
   key: [key],
   reads: connector.reads(options, stream),
   mapper: mapperOf('r1', () => ({ status: 'excluded' })),
-  pages: (from) => source.pull({ name: 'default', options: stream, ...from, signal: new AbortController().signal }),
+  pages: (from) =>
+    source.pull({ name: 'default', key: [key], options: stream, ...from, signal: new AbortController().signal }),
 });
 await source.close();
 await world.close();

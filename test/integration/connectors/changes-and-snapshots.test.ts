@@ -107,6 +107,18 @@ describe('a stream that can give changes and snapshots', () => {
     ]);
   });
 
+  it('a stream is read completely as often as it says itself, and else as its source says', async () => {
+    const daily = { ownSnapshotEveryMs: DAY_MS };
+    const monthly = { ownSnapshotEveryMs: 30 * DAY_MS };
+    await pull(giving({ snapshot: rows('1') }), monthly);
+    clock.advance(10 * DAY_MS);
+    for (const more of [monthly, {}, {}, daily]) await pull(giving({ changes: rows(), snapshot: rows('1') }), more);
+    clock.advance(DAY_MS);
+    for (const more of [monthly, {}, daily]) await pull(giving({ changes: rows(), snapshot: rows('1') }), more);
+    const modes = asked.map(({ mode }) => mode).join(' ');
+    expect(modes).toBe('snapshot changes changes snapshot changes changes changes changes changes snapshot');
+  });
+
   it('a stream is read completely when the clock was set back to before the last complete read', async () => {
     await pull(giving({ snapshot: rows('1') }));
     clock.jump(-DAY_MS);

@@ -39,6 +39,7 @@ export async function* readPages(connector: Connector, setup: SourceSetup): Asyn
     const { mode = 'snapshot', cursor = null } = setup;
     yield* source.pull({
       name: 'default',
+      key: [],
       options: connector.streamOptions.parse(setup.stream),
       mode,
       cursor,
@@ -61,6 +62,7 @@ export async function probe(connector: Connector, setup: SourceSetup): Promise<s
   try {
     const { found } = await source.check({
       name: 'default',
+      key: [],
       options: connector.streamOptions.parse(setup.stream),
       signal: setup.signal ?? new AbortController().signal,
     });

@@ -39,7 +39,12 @@ export async function openFileWorld({
     resolvePath: (path) => resolve(folder, path),
     log: logger,
   })) as OpenSource<unknown>;
-  const targetOf = (name: string) => ({ name, options: used.streamOptions.parse(streams[name]), signal: never });
+  const targetOf = (name: string) => ({
+    name,
+    key: [],
+    options: used.streamOptions.parse(streams[name]),
+    signal: never,
+  });
 
   async function pages(
     name = 'default',

@@ -48,7 +48,9 @@ export interface PageRequest {
   key?: readonly string[];
   /** By default the stream reads snapshots. */
   reads?: StreamReads;
+  /** Of the source, and of the stream itself. */
   snapshotEveryMs?: number;
+  ownSnapshotEveryMs?: number | null;
   /** Called with the streams that the pull acknowledges. */
   acknowledge?: (streams: readonly string[]) => void;
   guard?: MissingGuard;
@@ -139,12 +141,13 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
     },
     pull(request) {
       const { source = 'erp', stream = 'default', key = ['id'], reads = 'snapshot', mapper = productMapper } = request;
-      const { pages, snapshotEveryMs = 1, waitMs = 0, abort = new AbortController().signal } = request;
+      const { pages, snapshotEveryMs = 1, ownSnapshotEveryMs = null, waitMs = 0 } = request;
+      const { abort = new AbortController().signal } = request;
       const { guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 } } = request;
       mappers.set(source, mapper);
       const pullPages = (from: ReadFrom) => (typeof pages === 'function' ? pages(from) : readPages(pages));
       const reader: SourceReader = {
-        streams: [{ name: stream, key, reads, pull: pullPages }],
+        streams: [{ name: stream, key, reads, snapshotEveryMs: ownSnapshotEveryMs, pull: pullPages }],
         acknowledge: async (streams) => request.acknowledge?.(streams),
         close: async () => undefined,
       };

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { LoadedConfig } from '../../../src/config/loaded-config.ts';
 import { checkStream, openSource } from '../../../src/daemon/sources/open-source.ts';
@@ -106,6 +107,52 @@ describe('a source that cannot be read', () => {
       }
       expect(await failureOfChecking(await configWith(failing('check', error)))).toBe(error);
     }
+  });
+
+  it('a stream is opened with the time between two snapshots that its connector gives, and not with anything else', async () => {
+    const opened = async (snapshotEveryMs?: () => unknown) => {
+      const config = await configWith({ ...failing('check', null), snapshotEveryMs } as Connector);
+      const [source] = config.sources;
+      if (!source) throw new Error('the config has no source');
+      return (await openSource(source, config, createRecordingLog())).streams.map((one) => one.snapshotEveryMs);
+    };
+    expect(await opened()).toEqual([null, null]);
+    expect(await opened(() => null)).toEqual([null, null]);
+    expect(await opened(() => 60_000)).toEqual([60_000, 60_000]);
+    for (const wrong of [0, Number.NaN, '1d', {}]) {
+      await expect(opened(() => wrong)).rejects.toMatchObject({
+        code: 'source.unreadable',
+        path: 'sources[0].streams.default',
+        message: `The connector failing gives ${inspect(wrong)} as the time between two snapshots of the stream default.`,
+      });
+    }
+  });
+
+  it('a connector is told the key columns of its stream', async () => {
+    const keys: unknown[] = [];
+    const config = await configWith({
+      ...failing('check', null),
+      open: async () => ({
+        pull: ({ key }) => {
+          keys.push(key);
+          return (async function* () {})();
+        },
+        check: async ({ key }) => {
+          keys.push(key);
+          return { found: 'nothing' };
+        },
+        close: async () => undefined,
+      }),
+    });
+    const [source] = config.sources;
+    if (!source) throw new Error('the config has no source');
+    const { streams } = await openSource(source, config, createRecordingLog());
+    for (const stream of streams) {
+      for await (const _ of stream.pull({ mode: 'snapshot', cursor: null }, reading.signal)) expect(_).toBeNull();
+    }
+    for (const stream of source.streams)
+      await checkStream(source, stream, { config, log: createRecordingLog(), signal: reading.signal });
+    expect(keys).toEqual([['SKU'], [], ['SKU'], []]);
   });
 
   it('a source is not read where its connector does not say what its reads give', async () => {
