@@ -13,6 +13,7 @@ export const BUILT_IN: Readonly<Record<string, () => Promise<Connector>>> = {
   bmecat: async () => (await import('./bmecat/index.ts')).bmecat,
   gdsn: async () => (await import('./gdsn/index.ts')).gdsn,
   sql: async () => (await import('./sql/index.ts')).sql,
+  rest: async () => (await import('./rest/index.ts')).rest,
   'sap-idoc': async () => (await import('./sap-idoc/index.ts')).sapIdoc,
 };
 

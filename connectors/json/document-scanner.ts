@@ -1,5 +1,4 @@
-import { type OpenFile, sourceFault } from '../../src/sdk/index.ts';
-import { formatDocumentPath, type PathStep } from './document-path.ts';
+import { formatDocumentPath, type OpenFile, type PathStep, sourceFault } from '../../src/sdk/index.ts';
 import type { Element } from './element-row.ts';
 import { ValueScanner } from './value-scanner.ts';
 

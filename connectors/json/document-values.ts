@@ -1,5 +1,11 @@
-import { isJsonObject, type JsonValue, type OpenFile, parseExactly } from '../../src/sdk/index.ts';
-import { formatDocumentPath, type PathStep } from './document-path.ts';
+import {
+  formatDocumentPath,
+  isJsonObject,
+  type JsonValue,
+  type OpenFile,
+  type PathStep,
+  parseExactly,
+} from '../../src/sdk/index.ts';
 import { type BesideValues, DocumentScanner } from './document-scanner.ts';
 import type { DocumentValues } from './element-row.ts';
 import { readBytes } from './read-bytes.ts';

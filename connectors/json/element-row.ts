@@ -1,15 +1,18 @@
 import {
   damagedFields,
   damageIssue,
+  EACH,
+  formatDocumentPath,
   type JsonObject,
   type JsonValue,
   type OwnIssue,
+  type PathStep,
   type Place,
   parseExactly,
   RAW_FIELD,
   type SourceRow,
 } from '../../src/sdk/index.ts';
-import { EACH, formatDocumentPath, type ParentValue, type PathStep } from './document-path.ts';
+import type { ParentValue } from './record-path.ts';
 import type { RecordSearch } from './record-search.ts';
 
 const DEPTH_MAX = 100;

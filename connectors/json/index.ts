@@ -1,29 +1,24 @@
 import {
   createPageBuffer,
   defineFileConnector,
+  EACH,
   type FileRequest,
+  formatDocumentPath,
   type OpenFile,
   type Page,
+  type PathStep,
+  parseDocumentPath,
   type SourceRow,
   sourceFault,
   z,
 } from '../../src/sdk/index.ts';
-import {
-  documentValueOf,
-  EACH,
-  formatDocumentPath,
-  type ParentValue,
-  type PathStep,
-  parentValueOf,
-  parseDocumentPath,
-  recordPathOf,
-} from './document-path.ts';
 import { DocumentScanner } from './document-scanner.ts';
 import { type DocumentPaths, type FoundValues, readDocumentValues } from './document-values.ts';
 import { brokenRow, type Element, type ElementRules, elementRows, type SizedRow } from './element-row.ts';
 import { LineScanner } from './line-scanner.ts';
 import { ObjectScanner } from './object-scanner.ts';
 import { openTwice, readBytes } from './read-bytes.ts';
+import { documentValueOf, type ParentValue, parentValueOf, recordPathOf } from './record-path.ts';
 import { RecordSearch } from './record-search.ts';
 
 const Fields = z.strictObject({

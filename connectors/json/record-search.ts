@@ -1,5 +1,4 @@
-import { isMisspelt, type JsonObject, type JsonValue } from '../../src/sdk/index.ts';
-import { formatDocumentPath, type PathStep } from './document-path.ts';
+import { formatDocumentPath, isMisspelt, type JsonObject, type JsonValue, type PathStep } from '../../src/sdk/index.ts';
 
 /** At most this many names or values are remembered and shown. */
 const TEXTS_MAX = 100;

@@ -2,15 +2,16 @@ import type { ByteSink, PdfResult, PlatformReader, Publication, RemoteId, Report
 import type { Profile } from '../domain/profile.ts';
 import { sha256Url } from '../lib/hash.ts';
 import { canonicalJson, isJsonObject, type JsonValue } from '../lib/json.ts';
+import { type AnswerHeaders, retryAfterMs } from '../lib/retry-after.ts';
 import { type CleanText, fieldsIn } from './answers/answer-text.ts';
 import { type Expectation, isUnfinished, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './answers/classify.ts';
 import { identifierAt, remoteIdIn, urlAt, whyNoId, wordAt } from './answers/entry.ts';
-import { type Attempt, retryAfterMs, withRetries } from './answers/retries.ts';
+import { type Attempt, withRetries } from './answers/retries.ts';
 import { ENDPOINTS, pathOf } from './endpoints.ts';
 import type { ListShape, NoEntry, ReadEntry } from './listing/list-page.ts';
 import { sendOnce } from './send.ts';
 import { keyless, type Session } from './session.ts';
-import type { AnswerHeaders, BaseUrl, BodyReceiver } from './transport.ts';
+import type { BaseUrl, BodyReceiver } from './transport.ts';
 
 /** Reads what the platform has besides the catalogue, and creates reports. */
 export function createReader(session: Session): PlatformReader {

@@ -1,6 +1,7 @@
 import type { RemoteItem, SendResult } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { JsonValue } from '../lib/json.ts';
+import type { AnswerHeaders } from '../lib/retry-after.ts';
 import { valueAt } from './answers/answer-text.ts';
 import { type Expectation, unreadableAnswer } from './answers/classify.ts';
 import { advisedRate } from './answers/retries.ts';
@@ -9,7 +10,7 @@ import { bodyKindOf, type Credentials, type KeyState } from './credentials.ts';
 import { type Endpoint, LIST_ENDPOINTS } from './endpoints.ts';
 import type { ListShape } from './listing/list-page.ts';
 import { keyless, type Session } from './session.ts';
-import type { AnswerHeaders, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 /** A write, with the key that sends it. */
 type Keyed = Outgoing & { credentials: Credentials };

@@ -1,6 +1,7 @@
 import { type Dispatcher, Pool } from 'undici';
 import { fault } from '../domain/faults.ts';
 import { isLoopback } from '../lib/loopback.ts';
+import type { AnswerHeaders } from '../lib/retry-after.ts';
 
 /** Time limits of the API's connections and requests, in milliseconds. */
 interface TransportTimeouts {
@@ -61,8 +62,6 @@ export type Exchange =
   | { kind: 'answer'; status: number; headers: AnswerHeaders; body: string; cut: Loss | null }
   /** No status line arrived. `sent` is false only if certainly no byte of the request was sent. */
   | { kind: 'silence'; sent: boolean; loss: Loss };
-
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Shorter than the usual idle limits of servers and proxies, so that this side closes the connection. */
 const KEEP_ALIVE_MS = 4_000;

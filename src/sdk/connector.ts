@@ -7,6 +7,7 @@ import type { Fault, FaultDetails } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { findPackage } from '../lib/package.ts';
+import type { Exchange } from './rest/exchange.ts';
 
 export type { FoundColumns, HeaderCandidate, Page, ReadMode, SourceRow, StreamReads } from '../domain/ports/source.ts';
 
@@ -67,6 +68,8 @@ export interface ConnectorHost {
   /** Resolves a path of the config, which is relative to the config file's folder. */
   resolvePath(path: string): string;
   log: Logger;
+  /** Gets each request to a REST API with its answer, while somebody records them. */
+  onExchange?: ((exchange: Exchange) => void) | undefined;
 }
 
 /** An opened source. */

@@ -28,6 +28,8 @@ export type {
   StreamTarget,
 } from './connector.ts';
 export { defineConnector, defineMapping, installCommandOf, SDK_VERSION, secret, sourceFault } from './connector.ts';
+export type { PathStep } from './document-path.ts';
+export { EACH, formatDocumentPath, listAt, parseDocumentPath, valueAt } from './document-path.ts';
 export type { FileConnectorDefinition, FileRequest } from './files/file-connector.ts';
 export { defineFileConnector } from './files/file-connector.ts';
 export { CHANGES_BY_DEFAULT } from './files/file-options.ts';
@@ -40,6 +42,10 @@ export { assertContent, contentFault, recogniseContent } from './files/recognise
 export type { SourceFile } from './files/source-file.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';
+export type { Exchange } from './rest/exchange.ts';
+export type { RestConnectorDefinition } from './rest/rest-connector.ts';
+export { defineRestConnector, restConnector } from './rest/rest-connector.ts';
+export type { RestSourceInput, RestStreamInput } from './rest/rest-options.ts';
 export type { CellProblem, NumberFormat, SpreadsheetCell, SpreadsheetContext } from './spreadsheet.ts';
 export {
   builtInNumberFormat,

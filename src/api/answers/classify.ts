@@ -7,8 +7,9 @@ import type { Evidence } from '../../domain/delivery/evidence.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import { sentence } from '../../lib/errors.ts';
 import type { JsonValue } from '../../lib/json.ts';
+import { type AnswerHeaders, retryAfterMs, throttledForMs } from '../../lib/retry-after.ts';
 import { describeLoss, outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
-import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
+import type { Exchange, Loss } from '../transport.ts';
 import { type CleanText, parseJson } from './answer-text.ts';
 import {
   alreadyExists,
@@ -32,7 +33,6 @@ import {
 } from './entry.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import type { WordReader } from './import-words.ts';
-import { retryAfterMs, throttledForMs } from './retries.ts';
 
 /** What the classification of an answer needs to know about its request. */
 export interface Expectation extends IdPlaces {

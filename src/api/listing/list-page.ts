@@ -1,10 +1,11 @@
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { AnswerHeaders } from '../../lib/retry-after.ts';
 import { expressible, parseJson, valueAt } from '../answers/answer-text.ts';
 import { type Classifier, foreignAnswer, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from '../answers/classify.ts';
 import type { NoId } from '../answers/entry.ts';
 import { type Attempt, type RetryPolicy, withRetries } from '../answers/retries.ts';
-import type { AnswerHeaders, Exchange } from '../transport.ts';
+import type { Exchange } from '../transport.ts';
 
 /** How the entries of a page are found and read. */
 export interface ListShape<Entry> {

@@ -1,5 +1,5 @@
-import { EACH, formatDocumentPath, type PathStep } from '../../../connectors/json/document-path.ts';
 import { detectFormat } from '../../../connectors/json/index.ts';
+import { EACH, formatDocumentPath, type PathStep } from '../../sdk/index.ts';
 
 /** A list of objects in a JSON document. */
 export interface FoundList {

@@ -19,6 +19,12 @@ export interface SourceRow {
    * values: see `fill` and `tree`.
    */
   isLeftOut?: true;
+  /**
+   * True for a tombstone: the row says that its record is gone, and needs only the key columns. A later row with the same key
+   * brings the record back. Only a read of changes has tombstones. In a snapshot a tombstone is left out, because a snapshot
+   * without the record says the same.
+   */
+  isGone?: true;
 }
 
 /**
@@ -65,6 +71,12 @@ export interface Page {
    * it.
    */
   nothingNew?: true;
+  /**
+   * Why the changes since the cursor cannot be had any more, such as a delta link that the server has forgotten: a full
+   * sentence, which is shown as a warning. Only a read of changes of a stream that also gives snapshots may have such a page.
+   * The page has no rows, the read of changes ends with it, and a snapshot follows.
+   */
+  beginAgain?: string;
 }
 
 /** The columns of a file or a query. */

@@ -78,10 +78,14 @@ export const ISSUE_GROUPS = {
       title: 'Row with too many elements',
       cure: 'Set the path of the stream to the single record, and not to the element around it.',
     },
-    'row.object': { title: 'Value where an object is expected', cure: 'Set `at` to a list of objects.' },
+    'row.object': { title: 'Value where an object is expected', cure: 'Set `at` or `rows` to a list of objects.' },
     'row.parent': {
       title: 'Record around or above the row that cannot be used',
       cure: 'Check `parent` of the stream, and the order of the records in the export.',
+    },
+    'row.parts': {
+      title: 'Row whose parts the server does not have',
+      cure: 'If it was deleted during the read, the next read corrects it. Otherwise correct the path in `each` of the stream.',
     },
     'row.quote': {
       title: 'Value with a quote in the wrong place',

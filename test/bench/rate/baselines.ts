@@ -1,7 +1,7 @@
 // Clients that people use today, for comparison. The libraries read the clock and set timers themselves, so each algorithm is
 // written again for virtual time. The parts that a library leaves to its caller follow the library's documentation.
 
-import { retryAfterMs } from '../../../src/api/answers/retries.ts';
+import { retryAfterMs } from '../../../src/lib/retry-after.ts';
 import type { Cell } from './simulation/cells.ts';
 import type { SimAnswer, SimClient } from './simulation/simulate.ts';
 

@@ -9,13 +9,14 @@ import {
   NOTHING_EXPECTED,
 } from '../../../src/api/answers/classify.ts';
 import { createWordReader } from '../../../src/api/answers/import-words.ts';
-import { ASKED_WAIT_MAX_MS } from '../../../src/api/answers/retries.ts';
 import { sentIdentities } from '../../../src/api/answers/sent-identity.ts';
-import type { AnswerHeaders, Exchange, Loss } from '../../../src/api/transport.ts';
+import type { Exchange, Loss } from '../../../src/api/transport.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { SentWrite } from '../../../src/domain/ports/target.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import type { AnswerHeaders } from '../../../src/lib/retry-after.ts';
+import { ASKED_WAIT_MAX_MS } from '../../../src/lib/retry-after.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const unprocessed = Profile.parse({}).answers.unprocessed503;

@@ -6,12 +6,13 @@ import { createClassifier } from '../../../src/api/answers/classify.ts';
 import { readListing } from '../../../src/api/listing/listing.ts';
 import { createListingPath, type KnownPaging, NOTHING_KNOWN } from '../../../src/api/listing/paging-ways.ts';
 import { itemShape } from '../../../src/api/target.ts';
-import type { AnswerHeaders, Exchange } from '../../../src/api/transport.ts';
+import type { Exchange } from '../../../src/api/transport.ts';
 import type { ListOptions, RemoteItem } from '../../../src/domain/ports/target.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { canonicalJson } from '../../../src/lib/json.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import type { AnswerHeaders } from '../../../src/lib/retry-after.ts';
 
 const ORIGIN = 'https://dpp.example.com';
 const PATH = '/api/products/';

@@ -85,13 +85,26 @@ const TLS = /^(?:CERT_|DEPTH_ZERO_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MIS
 
 /**
  * Makes the faults of one server. A text of a server may repeat a password, so secrets are removed from it here (I7).
+ *
+ * @param caAt the option of the config for certificates
  */
-export function createServerFaults(server: string, secrets: readonly (string | undefined)[]) {
-  const known = secrets
-    .filter((secret): secret is string => secret !== undefined && secret !== '')
-    .toSorted((a, b) => b.length - a.length);
+export function createServerFaults(
+  server: string,
+  secrets: readonly (string | undefined)[],
+  caAt = '`ca` in `options.access`',
+) {
+  const known: string[] = [];
   const clean = (text: string) => known.reduce((left, secret) => left.replaceAll(secret, '…'), text).trim();
+  const hide = (secret: string | undefined): void => {
+    if (secret === undefined || secret === '' || known.includes(secret)) return;
+    known.push(secret);
+    known.sort((a, b) => b.length - a.length);
+  };
+  secrets.forEach(hide);
   return {
+    clean,
+    /** Removes a secret from all later texts, such as a token that a server has given. */
+    hide,
     /**
      * Makes a fault from a failed action, such as `/in/x.csv could not be downloaded`, and its reason. An error that is
      * already a fault is returned unchanged.
@@ -103,8 +116,7 @@ export function createServerFaults(server: string, secrets: readonly (string | u
       const code = systemCodeOf(error) ?? '';
       if (TLS.test(code)) {
         return sourceFault(`${what}: the certificate of ${server} is not trusted (${code}).`, {
-          suggestion:
-            'If the certificate is signed by an authority of your own, give its certificate as `ca` in `options.access`.',
+          suggestion: `If the certificate is signed by an authority of your own, give its certificate as ${caAt}.`,
         });
       }
       const text = clean(messageOf(error)).replace(/[.\s]+$/, '');

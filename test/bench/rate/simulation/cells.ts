@@ -1,4 +1,4 @@
-import { retryAfterMs } from '../../../../src/api/answers/retries.ts';
+import { retryAfterMs } from '../../../../src/lib/retry-after.ts';
 import { seededRandom } from '../../../support/runner/chaos.ts';
 import { type HeaderStyle, headersOf } from './limit-headers.ts';
 import { fixedWindow, gcra, type Limiter, slidingWindow, stacked } from './limiters.ts';

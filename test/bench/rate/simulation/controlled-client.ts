@@ -1,7 +1,8 @@
-import { advisedRate, throttledForMs } from '../../../../src/api/answers/retries.ts';
+import { advisedRate } from '../../../../src/api/answers/retries.ts';
 import { createOutage } from '../../../../src/delivery/admission/outage.ts';
 import type { Observation } from '../../../../src/delivery/observation.ts';
 import { createLearntRate } from '../../../../src/delivery/rate/learnt-rate.ts';
+import { throttledForMs } from '../../../../src/lib/retry-after.ts';
 import type { SimAnswer, SimClient } from './simulate.ts';
 
 /** The rate controller together with the outage detection, as the health of the API uses them. */

@@ -1,44 +1,4 @@
-/** The step `[*]`: into every element of a list. */
-export const EACH = Symbol('[*]');
-
-/** One step into a document: the name of a member, an index, or every element of a list. */
-export type PathStep = string | number | typeof EACH;
-
-const STEP = /^(?:\.([A-Za-z_][\w-]*)|\[(\d{1,9}|\*)\]|\["([^"\\]*)"\]|\['([^'\\]*)'\])/;
-const PLAIN_NAME = /^[A-Za-z_][\w-]*$/;
-
-/**
- * Parses `$`, `$.data.parts`, `$["data set"]`, `$.pages[0].items`, `$.parts[*].lines[*]`; null if the text is not a
- * path.
- */
-export function parseDocumentPath(text: string): PathStep[] | null {
-  if (!text.startsWith('$')) return null;
-  const steps: PathStep[] = [];
-  let rest = text.slice(1);
-  while (rest !== '') {
-    const match = STEP.exec(rest);
-    if (match === null) return null;
-    const [whole, plain, index, double, single] = match;
-    if (index === '*') steps.push(EACH);
-    else steps.push(index === undefined ? (plain ?? double ?? single ?? '') : Number(index));
-    rest = rest.slice(whole.length);
-  }
-  return steps;
-}
-
-/** Formats steps in the form that `parseDocumentPath` reads. */
-export function formatDocumentPath(steps: readonly PathStep[]): string {
-  const parts = steps.map((step) =>
-    step === EACH
-      ? '[*]'
-      : typeof step === 'number'
-        ? `[${step}]`
-        : PLAIN_NAME.test(step)
-          ? `.${step}`
-          : `[${JSON.stringify(step)}]`,
-  );
-  return `$${parts.join('')}`;
-}
+import { EACH, type PathStep } from '../../src/sdk/index.ts';
 
 /** The path of records: they are in a list, or in lists within the elements of a list. */
 interface RecordPath {

@@ -1,0 +1,227 @@
+// One pass over all pages of a request: what is asked, what an answer must have, and that the pages belong together.
+
+import { createSeenTexts } from '../../lib/collections.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { sourceFault } from '../connector.ts';
+import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
+import { firstPlace, nextPlace, type PagedBy, type PlaceOfPage, totalIn } from './pages.ts';
+import { fill, type PlaceholderValues, textOf } from './placeholders.ts';
+import type { RestAnswer, RestClient, RestRequest } from './rest-client.ts';
+import { mergeParts, type RestStream } from './rest-options.ts';
+
+/** A stream that is read, with the client of its source. */
+export interface RestRead {
+  name: string;
+  stream: RestStream;
+  /** The key columns; at least one. */
+  key: readonly string[];
+  client: RestClient;
+  pagesMax: number;
+  concurrent: number;
+  signal: AbortSignal;
+}
+
+/** What one pass asks for: everything, the changes since a time, or the changes behind a link. */
+export type Asked = { kind: 'all' } | { kind: 'since'; since: string } | { kind: 'link'; link: string };
+
+/** The rows of one answer, as they are in it. */
+export interface RawPage {
+  rows: JsonValue[];
+  answer: RestAnswer;
+  /** The number of all rows that the answer states; null if it states none. */
+  total: number | null;
+  isLast: boolean;
+}
+
+/** The set of rows has changed while it was read, so rows may have been skipped. Another pass can help. */
+export class Shifted extends Error {}
+
+/** How many different pages and rows of one pass are remembered. */
+const REMEMBERED_MAX = 20_000_000;
+
+/** The parts of a request, before placeholders are filled. */
+interface Parts {
+  query: JsonObject;
+  body: JsonObject | undefined;
+  headers: JsonObject;
+}
+
+/**
+ * Reads all pages of a request, in order.
+ *
+ * @param count tells how many different rows the pass has given so far
+ * @throws a `sourceFault` if a page is not what the stream declares, `Shifted` if the rows have moved, `Unavailable` if no answer comes
+ */
+export async function* rawPages(read: RestRead, asked: Asked, count: () => number): AsyncGenerator<RawPage> {
+  const { stream, client, name, pagesMax, signal } = read;
+  const page = stream.page as PagedBy;
+  const visited = createSeenTexts(REMEMBERED_MAX);
+  const ask = (place: PlaceOfPage, what: string): Promise<RestAnswer> => {
+    const { method, url, body, headers } = requestOf(read, asked, place);
+    const accepts = asked.kind === 'link' ? [404, 410] : [];
+    return client.request({ method, url, body, headers, what, onError: stream.onError, accepts }, signal);
+  };
+  let place: PlaceOfPage = asked.kind === 'link' ? { link: asked.link, values: {} } : firstPlace(page);
+  let former = '';
+  let firstTotal: number | null = null;
+  for (let number = 1; ; number += 1) {
+    const what = `page ${number} of ${name}`;
+    if (number > pagesMax)
+      throw incomplete(`${name} has more than ${pagesMax} pages.`, 'Raise `limits.pages` of the source.');
+    const { overlaps: _, ...position } = place;
+    if (visited.note(JSON.stringify(position), '') === 'same') {
+      throw incomplete(`The answers for ${name} lead back to a page that was read already, at ${what}.`, CHECK_PAGES);
+    }
+    const answer = await ask(place, what);
+    if (answer.status >= 400) {
+      yield { rows: [], answer, total: null, isLast: true };
+      return;
+    }
+    const found = rowsIn(answer, stream, what);
+    const digest = found.length === 0 ? '' : sha256Hex(JSON.stringify(found));
+    if (digest !== '' && digest === former)
+      throw incomplete(`The answer for ${what} is the page before it again.`, CHECK_PAGES);
+    former = digest;
+    const rows = withoutOverlap(found, place, read.key, what);
+    const total = totalIn(answer, page.total, what);
+    firstTotal ??= total;
+    // Where rows are counted from the beginning, each row that comes or goes moves the others.
+    const isCounted = page.by === 'offset' || page.by === 'page';
+    if (isCounted && total !== null && total !== firstTotal) {
+      throw new Shifted(`the server has stated ${firstTotal} rows, and then ${total}`);
+    }
+    const current = { rows, answer, total };
+    // The caller counts the rows of a page before the end is decided.
+    const held: RawPage = { ...current, isLast: false };
+    yield held;
+    const next = nextPlace(page, { answer, rows: found, place, read: count(), total, what });
+    if (stream.cap !== undefined && count() >= stream.cap) {
+      throw incomplete(
+        `${name} has given ${count()} rows, which is the most that the server gives for one request (\`cap\`), so there may be more.`,
+        'Use `page: { by: keyset }`, split the stream by a filter, or ask for a higher limit and raise `cap`.',
+      );
+    }
+    if (next === null) {
+      yield { rows: [], answer, total, isLast: true };
+      return;
+    }
+    place = next;
+  }
+}
+
+const CHECK_PAGES =
+  'Compare `page` of the stream with the documentation of the API: what it sends for the next page, and how its last page looks.';
+
+export function incomplete(message: string, suggestion: string): Error {
+  return sourceFault(`${message} The read is incomplete, so no record counts as gone.`, { suggestion });
+}
+
+function rowsIn({ document }: RestAnswer, { rows: path, page }: RestStream, what: string): JsonValue[] {
+  const list = listAt(document, path.length === 0 && page.by === 'graphql' ? [...page.connection, 'nodes'] : path);
+  if (list !== undefined) return list;
+  const members = isJsonObject(document)
+    ? Object.keys(document).join(', ')
+    : Array.isArray(document)
+      ? 'a list'
+      : 'no object';
+  throw sourceFault(`The answer for ${what} has no list at ${formatDocumentPath(path)}. It has ${members}.`, {
+    suggestion: 'Correct `rows` of the stream, or its request.',
+  });
+}
+
+/** @throws Shifted if the page does not begin with the last row of the page before it */
+function withoutOverlap(
+  rows: JsonValue[],
+  { overlaps }: PlaceOfPage,
+  key: readonly string[],
+  what: string,
+): JsonValue[] {
+  if (overlaps === undefined) return rows;
+  const [first, ...rest] = rows;
+  const nameOf = (row: JsonValue | undefined) =>
+    (isJsonObject(row) ? keyTextOf(row, key) : null) ?? JSON.stringify(row);
+  if (nameOf(first) === nameOf(overlaps)) return rest;
+  throw new Shifted(`${what} does not begin with the last row of the page before it`);
+}
+
+/** The request for a page. */
+function requestOf(
+  { stream, client }: RestRead,
+  asked: Asked,
+  place: PlaceOfPage,
+): Pick<RestRequest, 'method' | 'url' | 'body' | 'headers'> {
+  const { page, changes } = stream;
+  const parts: Parts = {
+    query: { ...stream.query },
+    body: stream.body && { ...stream.body },
+    headers: { ...stream.headers },
+  };
+  const add = (more: {
+    query?: JsonObject | undefined;
+    body?: JsonObject | undefined;
+    headers?: JsonObject | undefined;
+  }) => {
+    parts.query = (mergeParts(parts.query, more.query) ?? {}) as JsonObject;
+    parts.body = mergeParts(parts.body, more.body) as JsonObject | undefined;
+    parts.headers = (mergeParts(parts.headers, more.headers) ?? {}) as JsonObject;
+  };
+  if (asked.kind === 'since' && changes !== undefined && 'by' in changes) add(changes);
+  const isFirst = Object.keys(place.values).length === 0;
+  if (!isFirst && (page.by === 'cursor' || page.by === 'keyset')) add(page);
+  if (!isFirst && page.by === 'graphql') add({ body: { variables: { [page.variable]: '{{cursor}}' } } });
+  const size = 'size' in page && page.size !== undefined ? { size: page.size } : {};
+  const since = asked.kind === 'since' ? { since: asked.since } : {};
+  const values = { ...size, ...since, ...place.values };
+  const request = filled({ ...stream, ...parts }, values, client);
+  if (place.link === undefined) return request;
+  const url = client.resolve(place.link, request.url);
+  const keep = page.by === 'nextLink' ? page.keep : [];
+  for (const name of keep) {
+    const value = request.url.searchParams.get(name);
+    if (value !== null && !url.searchParams.has(name)) url.searchParams.set(name, value);
+  }
+  return { ...request, url };
+}
+
+/** A request with values in place of its placeholders. */
+export function filled(
+  {
+    get,
+    method,
+    query,
+    body,
+    headers,
+  }: Pick<RestStream, 'get' | 'method'> & { [P in keyof Parts]?: Parts[P] | undefined },
+  values: PlaceholderValues,
+  client: Pick<RestClient, 'base'>,
+): Pick<RestRequest, 'method' | 'url' | 'body' | 'headers'> {
+  const path = textOf(fill(get, values, encodeURIComponent)).replace(/^\/+/, '');
+  const url = new URL(path, client.base);
+  const pairs = Object.entries(query ?? {}).map(
+    ([name, value]) => `${encoded(name)}=${encoded(textOf(fill(value, values)))}`,
+  );
+  if (pairs.length > 0) url.search = pairs.join('&');
+  const filledBody = body === undefined ? undefined : fill(body, values);
+  const filledHeaders = Object.entries(headers ?? {}).map(
+    ([name, value]) => [name, textOf(fill(value, values))] as const,
+  );
+  return {
+    method: method ?? (filledBody === undefined ? 'GET' : 'POST'),
+    url,
+    body: filledBody,
+    headers: Object.fromEntries(filledHeaders),
+  };
+}
+
+/** Names of OData begin with `$`, which some servers expect as it is. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll('%24', '$');
+}
+
+/** The text of the key of a row; null if a column is absent, so that the row cannot be recognised. */
+export function keyTextOf(fields: JsonObject, key: readonly string[]): string | null {
+  const parts = key.map((column) => valueAt(fields, [column]));
+  if (parts.some((part) => part === undefined || part === null || part === '')) return null;
+  return JSON.stringify(parts.map((part) => textOf(part ?? null)));
+}

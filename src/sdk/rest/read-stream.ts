@@ -1,0 +1,362 @@
+// Reads a REST stream: everything, or the changes since the last read.
+//
+// A snapshot gives each record once, however often its rows move while they are read, and ends only if it is provably complete. The
+// next read of changes begins at the time that the server's clock showed when this read began, so that nothing depends on our clock
+// or on the times in rows. An interrupted read of changes begins again where it began.
+
+import { createSeenTexts } from '../../lib/collections.ts';
+import { sha256Url } from '../../lib/hash.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { Page, SourceRow } from '../connector.ts';
+import { sourceFault } from '../connector.ts';
+import { valueAt } from '../document-path.ts';
+import { readBulkRows } from './bulk-job.ts';
+import { childRequest, readChildren } from './child-rows.ts';
+import { textOf } from './placeholders.ts';
+import { type Asked, incomplete, keyTextOf, type RawPage, type RestRead, rawPages, Shifted } from './read-pass.ts';
+import { type RestAnswer, Unavailable } from './rest-client.ts';
+import type { RestGone } from './rest-options.ts';
+import { createRowPages, rowOf } from './rest-rows.ts';
+import { formatSince } from './since.ts';
+
+/** How often a read begins again because rows have moved, or because `onError: restart` asks for it. */
+const PASSES_MAX = 3;
+const KEYS_MAX = 50_000_000;
+/** An answer may print the times of changes in a wrong time zone. */
+const ZONE_SLACK_MS = 26 * 3_600_000;
+
+/** Where the next read of changes begins. */
+type RestCursor = { request: string } & ({ since: number } | { link: string });
+
+type Seen = ReturnType<typeof createSeenTexts>;
+
+/** The rows of a pass, with what they show about its end. */
+interface PassPage {
+  rows: { fields: JsonValue; name: string | null; isRepeated: boolean; isAbsent?: boolean }[];
+  answer: RestAnswer;
+  total: number | null;
+  isLast: boolean;
+  /** How many different rows the pass has given so far. */
+  count: number;
+}
+
+/** Reads all records. The last page has the cursor from which changes are read. */
+export async function* readAll(read: RestRead): AsyncGenerator<Page> {
+  const { name, stream } = read;
+  const given = createSeenTexts(KEYS_MAX);
+  const moved = { count: 0, example: '' };
+  const warnings = new Set<string>();
+  for (let pass = 1; ; pass += 1) {
+    const pages = createRowPages();
+    let opened: number | null = null;
+    try {
+      let last: PassPage | null = null;
+      // A second pass gives only rows that the first one has not given.
+      const seen = pass === 1 ? given : createSeenTexts(KEYS_MAX);
+      for await (const page of passOf(read, { kind: 'all' }, seen)) {
+        opened ??= openedAt(page.answer);
+        last = page;
+        for (const { fields, name: rowName, isRepeated, isAbsent } of page.rows) {
+          if (isGone(fields, goneOf(read))) continue;
+          const isKnown = isRepeated || (pass > 1 && rowName !== null && given.note(rowName, '') === 'same');
+          if (isKnown) {
+            if (isRepeated) {
+              moved.count += 1;
+              moved.example ||= rowName ?? '';
+            }
+            continue;
+          }
+          yield* pages.add(rowOf(read, fields, isAbsent === true), progressOf(page));
+        }
+      }
+      assertTotal(read, last);
+      if (moved.count > 0) warnings.add(movedText(read, moved));
+      const link = last === null ? null : deltaLinkIn(read, last.answer);
+      const cursor = cursorAfter(read, { opened, link });
+      if (stream.changes !== undefined && cursor === null) warnings.add(withoutCursor(read));
+      yield* pages.end({
+        ...(cursor === null ? {} : { cursor }),
+        ...(warnings.size === 0 ? {} : { warnings: [...warnings] }),
+      });
+      return;
+    } catch (error) {
+      yield* pages.flush({ done: 0, total: 0 });
+      const reason = reasonToBeginAgain(error, read, pass);
+      if (reason === null) throw error instanceof Unavailable ? error.fault : shiftedFault(error, read);
+      warnings.add(`${name} was read again from its first page, because ${reason}.`);
+    }
+  }
+}
+
+/** Reads the rows that have changed since the cursor. Until the last page the cursor stays as it was. */
+export async function* readChanges(read: RestRead, stored: JsonValue | null): AsyncGenerator<Page> {
+  const { stream, name } = read;
+  const { changes } = stream;
+  if (changes === undefined) throw new Error(`The stream ${name} has no changes.`);
+  const cursor = cursorOf(read, stored);
+  if (typeof cursor === 'string') {
+    yield { rows: [], beginAgain: cursor };
+    return;
+  }
+  const asked: Asked =
+    'link' in cursor
+      ? { kind: 'link', link: cursor.link }
+      : { kind: 'since', since: 'by' in changes ? formatSince(cursor.since, changes) : '' };
+  for (let pass = 1; ; pass += 1) {
+    const pages = createRowPages(cursor as unknown as JsonValue);
+    const warnings = new Set<string>();
+    let opened: number | null = null;
+    try {
+      let last: PassPage | null = null;
+      for await (const page of passOf(read, asked, createSeenTexts(KEYS_MAX))) {
+        if (page.answer.status >= 400) {
+          yield {
+            rows: [],
+            beginAgain: `The server no longer knows the address of the changes of ${name} (${page.answer.status}).`,
+          };
+          return;
+        }
+        opened ??= openedAt(page.answer);
+        last = page;
+        if ('since' in cursor) noteOlderRows(read, page, { since: cursor.since, warnings });
+        for (const { fields, isAbsent } of page.rows) {
+          const gone = goneOf(read);
+          const row = isGone(fields, gone) ? goneRow(read, fields, gone) : rowOf(read, fields, isAbsent === true);
+          yield* pages.add(row, progressOf(page));
+        }
+      }
+      assertTotal(read, last);
+      const next = cursorAfter(read, { opened, link: last === null ? null : deltaLinkIn(read, last.answer) });
+      if (next === null) throw lostCursor(read);
+      yield* pages.end({ cursor: next, ...(warnings.size === 0 ? {} : { warnings: [...warnings] }) });
+      return;
+    } catch (error) {
+      const reason = reasonToBeginAgain(error, read, pass);
+      if (reason === null) throw error instanceof Unavailable ? error.fault : shiftedFault(error, read);
+    }
+  }
+}
+
+/** Reads all pages once, and recognises rows that come again on a later page because they have moved. */
+async function* passOf(read: RestRead, asked: Asked, seen: Seen): AsyncGenerator<PassPage> {
+  const { stream } = read;
+  let count = 0;
+  const raw: AsyncIterable<RawPage> =
+    stream.page.by === 'bulkJob' ? readBulkRows(read, asked) : rawPages(read, asked, () => count);
+  for await (const { rows, answer, total, isLast } of raw) {
+    const names = rows.map((row) => nameOf(read, row));
+    const own = new Set<string>();
+    const fresh: boolean[] = [];
+    for (const name of names) {
+      // Two rows of one answer with the same key are no row that has moved.
+      const isRepeated = name !== null && !own.has(name) && seen.look(name, '') === 'same';
+      if (name !== null && !isRepeated) own.add(name);
+      fresh.push(!isRepeated);
+    }
+    count += fresh.filter(Boolean).length;
+    const found = await withChildren(read, rows, fresh);
+    const named = found.map((row) => ({ ...row, name: names[row.of] ?? null, isRepeated: fresh[row.of] === false }));
+    yield { rows: named, answer, total, isLast, count };
+    // Not before they were given: otherwise another pass would leave them out.
+    for (const name of own) seen.add(name, '');
+  }
+}
+
+/** What distinguishes a row of the list: its key, or with `each` the request for its children. */
+function nameOf(read: RestRead, row: JsonValue): string | null {
+  const { each } = read.stream;
+  if (!isJsonObject(row)) return null;
+  if (each === undefined || each.into !== undefined) return keyTextOf(row, read.key);
+  const { url, body } = childRequest(read, each, row);
+  return JSON.stringify([url.href, body ?? null]);
+}
+
+/** The rows of an answer with what `each` requests for them. `of` is the position of the row in the list. */
+async function withChildren(read: RestRead, rows: readonly JsonValue[], fresh: readonly boolean[]) {
+  const { each } = read.stream;
+  const alone = (row: JsonValue, of: number) => ({ fields: row, of, isAbsent: false });
+  if (each === undefined) return rows.map(alone);
+  const found: { fields: JsonValue; of: number; isAbsent: boolean }[] = [];
+  for (let at = 0; at < rows.length; at += read.concurrent) {
+    const part = rows.slice(at, at + read.concurrent);
+    const children = await Promise.all(
+      part.map(async (row, index) =>
+        isJsonObject(row) && fresh[at + index] === true && !isGone(row, goneOf(read))
+          ? await readChildren(read, each, row)
+          : null,
+      ),
+    );
+    for (const [index, one] of children.entries()) {
+      const of = at + index;
+      if (one === null) found.push(alone(part[index] ?? null, of));
+      else for (const fields of one.rows) found.push({ fields, of, isAbsent: one.isAbsent });
+    }
+  }
+  return found;
+}
+
+/** @throws Shifted if the pass has given another number of different rows than the server states */
+function assertTotal(read: RestRead, last: PassPage | null): void {
+  const { page } = read.stream;
+  if (!('total' in page) || page.total === undefined || last === null || last.answer.status >= 400) return;
+  if (last.total === null) {
+    throw incomplete(
+      `The answers for ${read.name} do not state the number of all rows, so nothing shows that the read is complete.`,
+      'Correct `page.total` of the stream, or the parameter with which the API states the number.',
+    );
+  }
+  if (last.count !== last.total)
+    throw new Shifted(`${last.count} different rows came, and the server states ${last.total}`);
+}
+
+/** The reason to begin again; null if this was the last pass or another pass cannot help. */
+function reasonToBeginAgain(error: unknown, { stream, signal }: RestRead, pass: number): string | null {
+  if (signal.aborted || pass >= PASSES_MAX) return null;
+  if (error instanceof Shifted) return error.message;
+  return error instanceof Unavailable && stream.onError === 'restart' ? error.message.replace(/\.$/, '') : null;
+}
+
+function shiftedFault(error: unknown, { name }: RestRead): unknown {
+  if (!(error instanceof Shifted)) return error;
+  return incomplete(
+    `${name} was read ${PASSES_MAX} times, and each time ${error.message}.`,
+    'Check that the request sorts by a column that no two rows share, that `key` distinguishes the rows, and that `page.total` counts the rows of this request. `page: { by: keyset }` is not disturbed by rows that come and go.',
+  );
+}
+
+function movedText({ name }: RestRead, { count, example }: { count: number; example: string }): string {
+  const rows = count === 1 ? 'One row' : `${count} rows`;
+  return `${rows} of ${name} came again on a later page, and ${count === 1 ? 'was' : 'were'} used once: ${example}. Either they moved during the read, or \`key\` does not distinguish the rows.`;
+}
+
+function progressOf({ count, total }: PassPage): { done: number; total: number } {
+  return { done: count, total: Math.max(total ?? 0, 0) };
+}
+
+// Where the next read of changes begins.
+
+/** The time of an answer by the clock of its server; null if it has none. A cached answer was made earlier. */
+function openedAt({ headers }: RestAnswer): number | null {
+  const at = Date.parse([headers['date']].flat()[0] ?? '');
+  if (Number.isNaN(at)) return null;
+  const age = Number([headers['age']].flat()[0] ?? 0);
+  return at - (age > 0 ? age * 1_000 : 0);
+}
+
+function deltaLinkIn({ stream, client, name }: RestRead, answer: RestAnswer): string | null {
+  const { changes } = stream;
+  if (changes === undefined || !('deltaLink' in changes)) return null;
+  const link = valueAt(answer.document, changes.deltaLink);
+  if (link === undefined || link === null || link === '') return null;
+  if (typeof link === 'string') return client.resolve(link, answer.url).href;
+  throw sourceFault(`The delta link of ${name} is ${JSON.stringify(link)}, which is no address.`, {
+    suggestion: 'Correct `changes.deltaLink` of the stream.',
+  });
+}
+
+function cursorAfter(
+  read: RestRead,
+  { opened, link }: { opened: number | null; link: string | null },
+): JsonObject | null {
+  const { changes } = read.stream;
+  if (changes === undefined) return null;
+  const request = requestId(read);
+  if ('deltaLink' in changes) return link === null ? null : { request, link };
+  if (opened !== null) return { request, since: opened };
+  throw incomplete(
+    `The answers for ${read.name} have no header Date, so the time of the server is unknown, and changes cannot be read from it.`,
+    'Remove `changes` and `reconcile` from the stream, so that each read is complete, or have a proxy pass on the header.',
+  );
+}
+
+/** What the rows of a read depend on. A cursor of another request would skip rows. */
+function requestId({ stream, client }: RestRead): string {
+  const { get, method, query, body, headers, rows, changes, each } = stream;
+  return sha256Url(JSON.stringify([client.base.href, get, method, query, body, headers, rows, changes, each])).slice(
+    0,
+    16,
+  );
+}
+
+/** A stored cursor, or why a read cannot go on from it. */
+function cursorOf(read: RestRead, stored: JsonValue | null): RestCursor | string {
+  const { name, stream } = read;
+  if (stored === null) return `${name} was not read completely yet.`;
+  const { request, since, link } = isJsonObject(stored) ? stored : {};
+  const isLink = stream.changes !== undefined && 'deltaLink' in stream.changes;
+  const isWhole = isLink ? typeof link === 'string' : typeof since === 'number' && Number.isFinite(since);
+  if (typeof request !== 'string' || !isWhole) {
+    throw sourceFault(`The stored position of the stream ${name} was not written by this connector.`, {
+      suggestion: 'Give the stream another name, so that it is read from the beginning.',
+    });
+  }
+  if (request !== requestId(read)) return `The request of ${name} has changed since its last read.`;
+  return typeof link === 'string' ? { request, link } : { request, since: Number(since) };
+}
+
+function withoutCursor({ name }: RestRead): string {
+  return `The last answer for ${name} has no delta link, so the next read is complete again. Check that the API gives delta links for this request.`;
+}
+
+function lostCursor({ name }: RestRead): Error {
+  return incomplete(
+    `The last answer of the changes of ${name} has no delta link, so it is unknown where the next read would begin.`,
+    'Pull again. If this happens each time, replace `changes` of the stream by a filter on the time of the last change.',
+  );
+}
+
+/** Warns of a server that does not obey the filter: then each read of changes is a complete one, and nobody notices. */
+function noteOlderRows(
+  { name, stream }: RestRead,
+  page: PassPage,
+  { since, warnings }: { since: number; warnings: Set<string> },
+): void {
+  const { changes } = stream;
+  if (changes === undefined || !('by' in changes)) return;
+  const limit = since - changes.overlap - ZONE_SLACK_MS;
+  const older = page.rows.find(({ fields }) => {
+    const at = isJsonObject(fields) ? timeOf(valueAt(fields, changes.by)) : null;
+    return at !== null && at < limit;
+  });
+  if (older === undefined) return;
+  const at = isJsonObject(older.fields) ? textOf(valueAt(older.fields, changes.by) ?? '') : '';
+  warnings.add(
+    `The changes of ${name} have rows that are older than the time that was asked for, such as one of ${at}. The server seems not to obey the filter of \`changes\`, so each read may be a complete one.`,
+  );
+}
+
+function timeOf(value: JsonValue | undefined): number | null {
+  if (typeof value !== 'string') return null;
+  const [, dated] = /^\/Date\((-?\d+)/.exec(value) ?? [];
+  const at = dated === undefined ? Date.parse(value) : Number(dated);
+  return Number.isNaN(at) ? null : at;
+}
+
+// Tombstones.
+
+function goneOf({ stream }: RestRead): RestGone | undefined {
+  return stream.changes?.gone;
+}
+
+function isGone(fields: JsonValue, gone: RestGone | undefined): boolean {
+  if (gone === undefined || !isJsonObject(fields)) return false;
+  const found = valueAt(fields, gone.at);
+  if (found === undefined || found === null || found === false) return false;
+  return gone.contains === undefined || textOf(found).includes(gone.contains);
+}
+
+function goneRow(read: RestRead, fields: JsonValue, gone: RestGone | undefined): SourceRow {
+  const key: JsonObject = {};
+  for (const [column, path] of Object.entries(gone?.key ?? {})) {
+    const value = valueAt(fields, path) ?? null;
+    key[column] = gone?.entityId === true && typeof value === 'string' ? keyInEntityId(value) : value;
+  }
+  return { ...rowOf(read, key, false), isGone: true };
+}
+
+/** The key in the address of an entity: `Items(5)`, `Items('A''B')`, `https://host/v2/Items(0f3a…)`. */
+function keyInEntityId(address: string): string {
+  const [, quoted, plain] = /\((?:[\w]+=)?(?:'((?:[^']|'')*)'|([^')]*))\)$/.exec(address) ?? [];
+  if (quoted === undefined) return plain ?? address;
+  return decodeURIComponent(quoted.replaceAll("''", "'"));
+}

@@ -1,0 +1,323 @@
+import type { Readable } from 'node:stream';
+import { Agent, request as send } from 'undici';
+import { fullJitterMs, systemClock } from '../../lib/clock.ts';
+import { Fault } from '../../lib/errors.ts';
+import { type JsonValue, parseExactly } from '../../lib/json.ts';
+import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
+import { sourceFault } from '../connector.ts';
+import { valueAt } from '../document-path.ts';
+import { createServerFaults } from '../files/servers/connection.ts';
+import { type Exchange, headersToRecord } from './exchange.ts';
+import { textOf } from './placeholders.ts';
+import { createRequestPace } from './request-pace.ts';
+import { type Credentials, createLogin } from './rest-auth.ts';
+import type { RestSource, RestStream } from './rest-options.ts';
+
+/** A request to the API. */
+export interface RestRequest {
+  method: 'GET' | 'POST';
+  url: URL;
+  body?: JsonValue | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** What is requested, for errors: `page 3 of products`. */
+  what: string;
+  onError: RestStream['onError'];
+  /** Statuses besides the good ones that the caller handles. */
+  accepts?: readonly number[];
+}
+
+export interface RestAnswer {
+  status: number;
+  headers: AnswerHeaders;
+  document: JsonValue;
+  bytes: number;
+  url: URL;
+}
+
+/** An answer that did not come, or did not come completely, after all attempts. */
+export class Unavailable extends Error {
+  readonly fault: Error;
+  constructor(fault: Error) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
+/** What is shown of an answer that refuses a request. */
+const SHOWN_MAX = 300;
+/** Answers that say nothing about the request, so that the same request may succeed later. */
+const PASSING = new Set([408, 425, 500, 502, 503, 504]);
+
+/** Sends the requests of one REST source: logged in, at its pace, again where that helps, and never to another server. */
+export function createRestClient(
+  options: Pick<RestSource, 'base' | 'auth' | 'headers' | 'limits' | 'ca' | 'failure'>,
+  { onExchange }: { onExchange?: ((exchange: Exchange) => void) | undefined },
+) {
+  const { limits, failure } = options;
+  const base = new URL(options.base.endsWith('/') ? options.base : `${options.base}/`);
+  const faults = createServerFaults(base.origin, Object.values(options.headers), '`ca` in the options of the source');
+  const pace = createRequestPace(limits);
+  const { idleMs } = limits;
+  const agent = new Agent({
+    connect: { timeout: Math.min(idleMs, 30_000), ...(options.ca === undefined ? {} : { ca: options.ca }) },
+    headersTimeout: idleMs,
+    bodyTimeout: idleMs,
+    connections: limits.concurrent,
+  });
+  const login = createLogin(options.auth, { base, post: postForToken, hide: faults.hide });
+
+  /** The answer to one attempt, with its text. */
+  async function once(request: RestRequest, loggedIn: Credentials, signal: AbortSignal): Promise<RawAnswer> {
+    const url = new URL(request.url);
+    for (const [name, value] of Object.entries(loggedIn.query)) url.searchParams.set(name, value);
+    const body = request.body === undefined ? null : JSON.stringify(request.body);
+    const answer = await pace.run(async () => {
+      const {
+        statusCode: status,
+        headers,
+        body: stream,
+      } = await send(url, {
+        dispatcher: agent,
+        method: request.method,
+        headers: {
+          accept: 'application/json',
+          'user-agent': 'dpp-sync',
+          ...(body === null ? {} : { 'content-type': 'application/json' }),
+          ...options.headers,
+          ...request.headers,
+          ...loggedIn.headers,
+        },
+        body,
+        signal,
+      });
+      return { status, headers, text: await textIn(stream, request.what) };
+    }, signal);
+    const { status, headers, text } = answer;
+    const { pathname, search } = request.url;
+    onExchange?.({
+      request: { method: request.method, path: `${pathname}${search}`, body: body ?? '' },
+      answer: { status, headers: headersToRecord(headers), body: text },
+    });
+    return answer;
+  }
+
+  async function textIn(stream: Readable, what: string): Promise<string> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > limits.answerBytes) {
+        stream.destroy();
+        throw sourceFault(`The answer to the request for ${what} has more than ${limits.answerBytes} bytes.`, {
+          suggestion: 'Request smaller pages, or raise `limits.answerBytes` in the options of the source.',
+        });
+      }
+      chunks.push(chunk);
+    }
+    const all = Buffer.concat(chunks);
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(all);
+    } catch {
+      throw sourceFault(`The answer to the request for ${what} is not UTF-8.`, {
+        suggestion: 'Check that `base` and the path of the stream name an API that answers with JSON.',
+      });
+    }
+  }
+
+  /** Sends a request until there is an answer to it, within the limits. */
+  async function request(asked: RestRequest, signal: AbortSignal): Promise<RestAnswer> {
+    const what = `The request for ${asked.what}`;
+    let failed = 0;
+    let waitedMs = 0;
+    let hasNewLogin = false;
+    const later = async (waitMs: number, reason: string): Promise<void> => {
+      pace.refused(waitMs);
+      waitedMs += Math.max(waitMs, 1_000);
+      if (waitedMs > limits.wait) {
+        throw faults.refused(
+          `${what} was refused because of too many requests for ${Math.round(waitedMs / 1_000)} seconds (${reason}).`,
+          'Lower `limits.perSecond` in the options of the source, or ask the owner of the API for a higher limit.',
+        );
+      }
+      await systemClock.sleep(waitMs, signal);
+    };
+    const again = async (fault: Error): Promise<void> => {
+      failed += 1;
+      if (failed >= limits.attempts || asked.onError !== 'retry') throw new Unavailable(fault);
+      await systemClock.sleep(fullJitterMs(failed, BACKOFF, Math.random()), signal);
+    };
+    for (;;) {
+      signal.throwIfAborted();
+      const credentials = await login.credentials(signal);
+      let answer: RawAnswer;
+      try {
+        answer = await once(asked, credentials, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof Fault || error instanceof Unavailable) throw error;
+        await again(faults.of(`${what} failed`, error));
+        continue;
+      }
+      const { status, headers, text } = answer;
+      if (status === 429 || (status === 503 && headers['retry-after'] !== undefined)) {
+        await later(throttledForMs(headers, Date.now()) ?? fullJitterMs(5, BACKOFF, 1) / 16, String(status));
+        continue;
+      }
+      if (status === 401 && !hasNewLogin && (await login.renew(credentials, signal))) {
+        hasNewLogin = true;
+        continue;
+      }
+      pace.answered();
+      if (PASSING.has(status)) {
+        await again(faults.refused(`${what} was answered with ${status}: ${shown(text)}`, AGAIN));
+        continue;
+      }
+      const isGood = status >= 200 && status < 300;
+      if (!isGood && asked.accepts?.includes(status) !== true) throw refusal(what, answer, asked.url);
+      let document: JsonValue;
+      try {
+        document = isGood ? parseExactly(text.replace(/^\uFEFF/, '')) : null;
+      } catch {
+        // A cut answer and a page of a proxy look the same.
+        await again(faults.refused(`${what} was answered with something that is not JSON: ${shown(text)}`, NOT_JSON));
+        continue;
+      }
+      const found = failure === undefined ? undefined : valueAt(document, failure.at);
+      if (found !== undefined && found !== null && found !== false && !(Array.isArray(found) && found.length === 0)) {
+        const code = failure?.again && valueAt(document, failure.again.at);
+        if (code !== undefined && failure?.again?.is.includes(textOf(code)) === true) {
+          await later(throttledForMs(headers, Date.now()) ?? 2_000, textOf(code));
+          continue;
+        }
+        throw faults.refused(
+          `${what} was refused: ${shown(JSON.stringify(found))}`,
+          'Correct the request of the stream.',
+        );
+      }
+      return { status, headers, document, bytes: text.length, url: asked.url };
+    }
+  }
+
+  /** Sends the request for a token. It has no login itself. */
+  async function postForToken(
+    url: URL,
+    { json, form, headers }: { json?: JsonValue; form?: URLSearchParams; headers?: Record<string, string> },
+    signal: AbortSignal,
+  ): Promise<JsonValue> {
+    const what = `The login at ${url.origin}${url.pathname}`;
+    for (let failed = 1; ; failed += 1) {
+      signal.throwIfAborted();
+      try {
+        const {
+          statusCode: status,
+          headers: found,
+          body,
+        } = await send(url, {
+          dispatcher: agent,
+          method: 'POST',
+          headers: {
+            accept: 'application/json',
+            'user-agent': 'dpp-sync',
+            'content-type': json === undefined ? 'application/x-www-form-urlencoded' : 'application/json',
+            ...options.headers,
+            ...headers,
+          },
+          body: json === undefined ? String(form) : JSON.stringify(json),
+          signal,
+        });
+        const text = await textIn(body, `a token at ${url.origin}`);
+        if (status >= 200 && status < 300) return parseExactly(text);
+        if (!PASSING.has(status) && status !== 429) {
+          throw faults.refused(
+            `${what} was refused with ${status}: ${shown(text)}`,
+            'Check `auth` in the options of the source, and what this login is allowed to do.',
+          );
+        }
+        if (failed === limits.attempts)
+          throw faults.refused(`${what} was answered with ${status}: ${shown(text)}`, AGAIN);
+        const waitMs = throttledForMs(found, Date.now()) ?? fullJitterMs(failed, BACKOFF, Math.random());
+        await systemClock.sleep(Math.min(waitMs, limits.wait), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof Fault) throw error;
+        if (error instanceof SyntaxError)
+          throw faults.refused(`${what} was answered with something that is not JSON.`, NOT_JSON);
+        if (failed === limits.attempts) throw faults.of(`${what} failed`, error);
+        await systemClock.sleep(fullJitterMs(failed, BACKOFF, Math.random()), signal);
+      }
+    }
+  }
+
+  function refusal(what: string, { status, headers, text }: RawAnswer, url: URL): Error {
+    if (status >= 300 && status < 400) {
+      const location = [headers['location']].flat()[0];
+      const to =
+        location !== undefined && URL.canParse(location, url.href) ? ` to ${new URL(location, url).origin}` : '';
+      return faults.refused(
+        `${what} was redirected (${status}${to}), and dpp-sync follows no redirect.`,
+        'If that address is right, put it into `base`.',
+      );
+    }
+    const answered = `${what} was refused with ${status}: ${shown(text)}`;
+    if (status === 401 || status === 403) {
+      return faults.refused(
+        answered,
+        'Check `auth` in the options of the source, and what this login is allowed to read.',
+      );
+    }
+    if (status === 404) return faults.refused(answered, `Check \`base\` and the path: ${url.origin}${url.pathname}.`);
+    return faults.refused(answered, 'Correct the request of the stream: its path, `query` and `body`.');
+  }
+
+  const shown = (text: string): string => {
+    const short = text.replace(/\s+/g, ' ').trim();
+    return faults.clean(
+      short === '' ? 'an empty answer.' : short.length > SHOWN_MAX ? `${short.slice(0, SHOWN_MAX)}…` : short,
+    );
+  };
+
+  return {
+    base,
+    request,
+    clean: faults.clean,
+    /** The address of a path or link. @throws a `sourceFault` for a link to another server, because it would get the login */
+    resolve(link: string, from: URL): URL {
+      const url = URL.canParse(link, from.href) ? new URL(link, from) : null;
+      if (url !== null && url.origin === base.origin && `${url.username}${url.password}` === '') return url;
+      throw faults.refused(
+        `An answer has a link to another server: ${url === null ? shown(link) : `${url.origin}${url.pathname}`}. dpp-sync reads only from ${base.origin}.`,
+        'If the API lies behind a proxy, let the proxy rewrite the links, or give `base` the address that the links have.',
+      );
+    },
+    /** Opens a file that a job has written, without the login: its address may lie on another server. */
+    async openResult(address: string, what: string, signal: AbortSignal): Promise<Readable> {
+      const url = URL.canParse(address) ? new URL(address) : null;
+      if (url === null || (url.protocol !== 'https:' && url.origin !== base.origin)) {
+        throw faults.refused(`The address of ${what} is not one with https.`, 'Check `page.result` of the stream.');
+      }
+      for (const secret of url.searchParams.values()) if (secret.length >= 8) faults.hide(secret);
+      const { statusCode, body } = await send(url, { dispatcher: agent, method: 'GET', signal }).catch(
+        (error: unknown) => {
+          throw faults.of(`${what} could not be downloaded`, error);
+        },
+      );
+      if (statusCode === 200) return body;
+      body.destroy();
+      throw faults.refused(`${what} could not be downloaded: the server answers with ${statusCode}.`, AGAIN);
+    },
+    faultOf: (what: string, error: unknown): Error => faults.of(what, error),
+    close: (): Promise<void> => agent.destroy(),
+  };
+}
+
+export type RestClient = ReturnType<typeof createRestClient>;
+
+const AGAIN = 'Pull again. If this happens each time, ask the owner of the API.';
+const NOT_JSON = 'Check that `base` and the path of the stream name an API that answers with JSON.';
+
+interface RawAnswer {
+  status: number;
+  headers: AnswerHeaders;
+  text: string;
+}

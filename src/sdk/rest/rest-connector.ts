@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { isJsonObject } from '../../lib/json.ts';
+import { formatPeriod } from '../../lib/text/amounts.ts';
+import { type Connector, defineConnector, type StreamTarget, sourceFault } from '../connector.ts';
+import { type RestRead, rawPages } from './read-pass.ts';
+import { readAll, readChanges } from './read-stream.ts';
+import { createRestClient, Unavailable } from './rest-client.ts';
+import {
+  checkStream,
+  REST_SOURCE,
+  REST_STREAM,
+  type RestSource,
+  type RestSourceInput,
+  type RestStream,
+  type RestStreamInput,
+} from './rest-options.ts';
+
+/** The parts of a REST connector that its author writes. */
+export interface RestConnectorDefinition<Options, StreamOptions> {
+  id: string;
+  title: string;
+  /** The options of the source and of a stream that its users write. */
+  options: z.ZodType<Options>;
+  streamOptions: z.ZodType<StreamOptions>;
+  /** The API: its address, login and limits. */
+  source(options: Options): RestSourceInput;
+  /** What a stream requests, and how its pages, changes and children work. */
+  stream(stream: StreamOptions, options: Options): RestStreamInput;
+}
+
+/**
+ * Declares a connector for one REST API. Its author describes the requests, in the form in which `connector: rest` has them in a
+ * config. The SDK does the rest: the login, the pace, pages and the proof of their end, changes, and rows that move while they are read.
+ */
+export function defineRestConnector<Options, StreamOptions>(
+  definition: RestConnectorDefinition<Options, StreamOptions>,
+): Connector<Options, StreamOptions> {
+  const { id, title, options, streamOptions } = definition;
+  const streamOf = (stream: StreamOptions, of: Options): RestStream => STREAM.parse(definition.stream(stream, of));
+  return connectorOf({
+    id,
+    title,
+    options,
+    streamOptions,
+    source: (of) => SOURCE.parse(definition.source(of)),
+    stream: streamOf,
+  });
+}
+
+const SOURCE = z.strictObject(REST_SOURCE);
+const STREAM = z.strictObject(REST_STREAM).superRefine(checkStream);
+
+/** The connector whose options are the description of the API itself. */
+export function restConnector(id: string, title: string): Connector<RestSource, RestStream> {
+  return connectorOf({ id, title, options: SOURCE, streamOptions: STREAM, source: (of) => of, stream: (of) => of });
+}
+
+interface Parts<Options, StreamOptions> {
+  id: string;
+  title: string;
+  options: z.ZodType<Options>;
+  streamOptions: z.ZodType<StreamOptions>;
+  source: (options: Options) => RestSource;
+  stream: (stream: StreamOptions, options: Options) => RestStream;
+}
+
+const COLUMNS_SHOWN = 12;
+
+function connectorOf<Options, StreamOptions>(parts: Parts<Options, StreamOptions>): Connector<Options, StreamOptions> {
+  const { id, title, options: optionsSchema, streamOptions } = parts;
+  return {
+    ...defineConnector<Options, StreamOptions>({
+      id,
+      title,
+      options: optionsSchema,
+      streamOptions,
+      reads: (options, stream) =>
+        parts.stream(stream, options).changes === undefined ? 'snapshot' : 'changes-and-snapshot',
+      async open(options, host) {
+        const source = parts.source(options);
+        const client = createRestClient(source, { onExchange: host.onExchange });
+        const readOf = (target: StreamTarget<StreamOptions>): RestRead => {
+          assertKey(target);
+          return {
+            name: target.name,
+            stream: parts.stream(target.options, options),
+            key: target.key,
+            client,
+            pagesMax: source.limits.pages,
+            concurrent: source.limits.concurrent,
+            signal: target.signal,
+          };
+        };
+        return {
+          async check(target) {
+            target.signal.throwIfAborted();
+            return await checkRead(readOf(target));
+          },
+          async *pull(request) {
+            const { signal } = request;
+            signal.throwIfAborted();
+            const read = readOf(request);
+            try {
+              yield* request.mode === 'changes' ? readChanges(read, request.cursor) : readAll(read);
+            } catch (error) {
+              signal.throwIfAborted();
+              throw error;
+            }
+          },
+          close: () => client.close(),
+        };
+      },
+    }),
+    snapshotEveryMs: (options, stream) => parts.stream(stream, options).reconcile ?? null,
+  };
+}
+
+function assertKey({ name, key }: StreamTarget<unknown>): void {
+  if (key.length > 0) return;
+  throw sourceFault(`The stream ${name} has no \`key\`, so rows that move from page to page could not be recognised.`, {
+    suggestion: 'Name the columns that identify a row, such as `key: [id]`.',
+  });
+}
+
+/** Requests the first page, and shows what it has. */
+async function checkRead(read: RestRead) {
+  const { stream, name } = read;
+  const { page, changes, reconcile } = stream;
+  if (page.by === 'bulkJob') {
+    return { found: `a bulk job at ${stream.get || '/'}; it is started by a pull only` };
+  }
+  for await (const { rows, total, answer } of pagesOf(read)) {
+    const columns = [...new Set(rows.flatMap((row) => (isJsonObject(row) ? Object.keys(row) : [])))];
+    const shown = columns.slice(0, COLUMNS_SHOWN).join(', ');
+    const more = columns.length > COLUMNS_SHOWN ? ', …' : '';
+    const of = total === null ? '' : ` of ${total}`;
+    const count = `${rows.length}${of} rows on the first page`;
+    const into = stream.each?.into === undefined ? [] : [stream.each.into];
+    const hasOwn = stream.each === undefined || into.length > 0;
+    const missing = hasOwn && rows.length > 0 ? read.key.filter((column) => !columns.includes(column)) : [];
+    const warnings = [
+      ...missing.map((column) => `The rows of ${name} have no ${column}, which \`key\` names.`),
+      ...(changes?.blindTo ?? []).map((what) => `The changes of ${name} do not show ${what}.`),
+      ...(changes !== undefined && reconcile !== undefined && (changes.blindTo ?? []).length > 0
+        ? [`The complete read of every ${formatPeriod(reconcile)} shows it.`]
+        : []),
+      ...(changes !== undefined && 'by' in changes && answer.headers['date'] === undefined
+        ? ['The server sends no header Date, without which changes cannot be read.']
+        : []),
+    ];
+    return {
+      found: columns.length === 0 ? count : `${count}, columns ${shown}${more}`,
+      ...(hasOwn && columns.length > 0 ? { columns: [...columns, ...into] } : {}),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    };
+  }
+  return { found: 'no answer' };
+}
+
+async function* pagesOf(read: RestRead) {
+  try {
+    yield* rawPages(read, { kind: 'all' }, () => 0);
+  } catch (error) {
+    throw error instanceof Unavailable ? error.fault : error;
+  }
+}

@@ -1,0 +1,481 @@
+import { z } from 'zod';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { isLoopback } from '../../lib/loopback.ts';
+import { parsePeriod } from '../../lib/text/amounts.ts';
+import { secret } from '../connector.ts';
+import { parseDocumentPath } from '../document-path.ts';
+import { placeholdersIn } from './placeholders.ts';
+import { isTimeFormat } from './since.ts';
+
+/** A path into an answer, such as `$.data.items` or `$["@odata.nextLink"]`, as its steps. */
+const Path = z.string().transform((text, context) => {
+  const steps = parseDocumentPath(text);
+  if (steps !== null) return steps;
+  context.addIssue({ code: 'custom', message: 'a path such as $.data.items or $["@odata.nextLink"]' });
+  return z.NEVER;
+});
+
+const Time = z.string().transform((text, context) => {
+  const ms = parsePeriod(text);
+  if (ms !== null) return ms;
+  context.addIssue({ code: 'custom', message: 'a time such as 30s, 15m, 12h or 7d' });
+  return z.NEVER;
+});
+
+const Address = z.string().refine(isSafeAddress, {
+  error: 'an address with https:// (http:// only for this machine), without a user, a query or a fragment',
+});
+
+function isSafeAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, search, hash } = new URL(text);
+  const isEncrypted = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+  return isEncrypted && `${username}${password}${search}${hash}` === '';
+}
+
+/** Any JSON, in which texts may have placeholders. */
+const Json: z.ZodType<JsonValue> = z.json() as z.ZodType<JsonValue>;
+const Members = z.record(z.string(), Json) as unknown as z.ZodType<JsonObject>;
+const Text = z.string().min(1);
+
+/** The parts of a request that later parts add to: lists are joined, objects are merged, and other values are replaced. */
+const REQUEST_PARTS = {
+  query: Members.optional().describe(
+    'Parameters of the address. A list or an object is written as JSON. `{{since}}` and others stand for values of the read.',
+  ),
+  body: Members.optional().describe('Members of the JSON body.'),
+  headers: z.record(z.string(), z.string()).optional().describe('Headers of the request.'),
+};
+
+const REQUEST = {
+  method: z.enum(['GET', 'POST']).optional().describe('The method of the request; POST for a request with a body.'),
+  ...REQUEST_PARTS,
+};
+
+const Secrets = z.record(z.string(), secret());
+
+const LIFETIME = Time.optional().describe(
+  'How long a token is used if the answer does not say it, such as `24h`. A token that is refused is renewed at once.',
+);
+
+const Auth = z
+  .discriminatedUnion('by', [
+    z.strictObject({ by: z.literal('none').describe('Requests need no login.') }),
+    z.strictObject({
+      by: z.literal('bearer').describe('A token that is sent as `Authorization: Bearer`.'),
+      token: secret().describe('The token.'),
+    }),
+    z.strictObject({
+      by: z.literal('basic').describe('A user and a password, for Basic authentication.'),
+      user: Text.describe('The user, or the key.'),
+      password: secret().describe('The password of the user, or the secret of the key.'),
+    }),
+    z
+      .strictObject({
+        by: z.literal('apiKey').describe('A key in a header or in the address.'),
+        header: Text.optional().describe('The header with the key, such as `X-Api-Key` or `Authorization`.'),
+        query: Text.optional().describe('The parameter of the address with the key. It is removed from every message.'),
+        prefix: z.string().default('').describe('A text before the key, such as `token ` (with its space).'),
+        key: secret().describe('The key.'),
+      })
+      .refine(({ header, query }) => (header === undefined) !== (query === undefined), {
+        error: 'either `header` or `query`',
+        path: ['header'],
+      }),
+    z
+      .strictObject({
+        by: z.literal('oauth2').describe('OAuth2: a token from an authorisation server.'),
+        grant: z
+          .enum(['client_credentials', 'password', 'refresh_token'])
+          .describe('The grant. With `password` an expired token is renewed with the refresh token of the answer.'),
+        tokenUrl: Address.describe('The address of the token endpoint.'),
+        clientId: Text.describe('The id of the client.'),
+        clientSecret: secret().optional().describe('The secret of the client.'),
+        client: z
+          .enum(['basic', 'body'])
+          .default('basic')
+          .describe('Where the id and the secret of the client are sent.'),
+        user: Text.optional().describe('The user, for the grant `password`.'),
+        password: secret().optional().describe('The password of the user.'),
+        refreshToken: secret().optional().describe('The refresh token, for the grant `refresh_token`.'),
+        scope: Text.optional().describe('The scope of the token.'),
+        parameters: z.record(z.string(), z.string()).default({}).describe('Other parameters of the token request.'),
+        json: z.boolean().default(false).describe('True for a server that takes the token request as JSON.'),
+        lifetime: LIFETIME,
+      })
+      .refine(
+        ({ grant, user, password, refreshToken }) =>
+          grant === 'client_credentials' ||
+          (grant === 'password' ? user !== undefined && password !== undefined : refreshToken !== undefined),
+        {
+          error: '`user` and `password` for the grant password, and `refreshToken` for refresh_token',
+          path: ['grant'],
+        },
+      ),
+    z.strictObject({
+      by: z.literal('session').describe('A login whose answer has a token.'),
+      login: Text.describe('The path of the login, relative to `base`.'),
+      body: Secrets.default({}).describe(
+        'The members of the JSON body of the login, such as the user and the password.',
+      ),
+      query: Secrets.default({}).describe('The parameters of the address of the login.'),
+      token: Path.describe('The path of the token in the answer of the login.'),
+      header: Text.default('Authorization').describe('The header with the token.'),
+      prefix: z.string().default('Bearer ').describe('A text before the token.'),
+      lifetime: LIFETIME,
+    }),
+    z.strictObject({
+      by: z.literal('jwt').describe('A token that dpp-sync signs itself.'),
+      algorithm: z.enum(['RS256', 'ES256', 'HS256']).describe('How the token is signed.'),
+      key: secret().describe('The private key in PEM form, or the common secret for HS256.'),
+      keyId: Text.optional().describe('The id of the key (`kid`).'),
+      claims: z.record(z.string(), z.string()).describe('The claims, such as `iss`, `sub`, `aud`.'),
+      lifetime: Time.prefault('5m').describe('How long a token is valid.'),
+      tokenUrl: Address.optional().describe(
+        'The token endpoint that gives an access token for the signed one (RFC 7523). Without it the signed token itself is sent.',
+      ),
+      scope: Text.optional().describe('The scope of the access token.'),
+    }),
+  ])
+  .describe('How dpp-sync logs in.');
+export type RestAuth = z.infer<typeof Auth>;
+
+const Limits = z
+  .strictObject({
+    concurrent: z.int().min(1).max(32).default(4).describe('How many requests may run at once.'),
+    perSecond: z
+      .number()
+      .positive()
+      .max(1_000)
+      .default(10)
+      .describe('How many requests are sent in a second. After a 429 dpp-sync sends fewer, and slowly more again.'),
+    attempts: z.int().min(1).max(20).default(5).describe('How often a request is tried if no usable answer comes.'),
+    wait: Time.prefault('15m').describe('How long one request may wait in all because the server says 429.'),
+    idleMs: z
+      .int()
+      .min(100)
+      .max(3_600_000)
+      .default(60_000)
+      .describe('How long the server may be silent, in milliseconds.'),
+    answerBytes: z
+      .int()
+      .min(1)
+      .max(500_000_000)
+      .default(64_000_000)
+      .describe('The highest number of bytes of one answer.'),
+    pages: z.int().min(1).default(1_000_000).describe('The highest number of pages of a read. More are an error.'),
+  })
+  .describe('The limits of requests.');
+export type RestLimits = z.infer<typeof Limits>;
+
+/** The source options of every REST connector. */
+export const REST_SOURCE = {
+  base: Address.describe('The address of the API. The paths of the streams are relative to it.'),
+  auth: Auth.prefault({ by: 'none' }),
+  headers: Secrets.default({}).describe('Headers of every request.'),
+  limits: Limits.prefault({}),
+  ca: Text.optional().describe('Certificates in PEM form that are trusted instead of the usual ones.'),
+  failure: z
+    .strictObject({
+      at: Path.describe('The path at which an answer with a good status says that the request has failed.'),
+      again: z
+        .strictObject({
+          at: Path.describe('The path of the code.'),
+          is: z.array(Text).min(1).describe('The codes that mean: later again.'),
+        })
+        .optional()
+        .describe('Which of these failures only say that there were too many requests.'),
+    })
+    .optional()
+    .describe('Failures in answers with a good status, as in GraphQL and JSON-RPC.'),
+};
+
+const Size = z.int().min(1).max(100_000).describe('How many rows a full page has. `{{size}}` stands for it.');
+const FullPage = z
+  .int()
+  .min(2)
+  .optional()
+  .describe(
+    'How many rows a full page has, if a full page always leads to another one. `{{size}}` stands for it, and a full page that leads nowhere is an error.',
+  );
+const Total = z
+  .union([Path, z.strictObject({ header: Text.describe('The header that has the total.') })])
+  .describe('Where an answer has the number of all rows. It is compared with what was read.');
+const More = Path.describe('The path of a value that is true if there is another page.');
+
+const Page = z
+  .discriminatedUnion('by', [
+    z.strictObject({
+      by: z.literal('none').describe('One answer has all rows.'),
+      size: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          'How many rows the server gives at most. An answer with so many rows is an error: it may be cut off.',
+        ),
+      total: Total.optional(),
+    }),
+    z.strictObject({
+      by: z.literal('nextLink').describe('An answer has the address of the next page. The last page has none.'),
+      next: Path.describe('The path of the address.'),
+      keep: z
+        .array(Text)
+        .default([])
+        .describe('Parameters of the first address that the server leaves out of the next one.'),
+      size: FullPage,
+      total: Total.optional(),
+    }),
+    z.strictObject({
+      by: z.literal('header').describe('The header `Link` has the address of the next page, as `rel="next"`.'),
+      size: FullPage,
+      total: Total.optional(),
+    }),
+    z
+      .strictObject({
+        by: z.literal('cursor').describe('An answer has a token for the next page: `{{cursor}}`.'),
+        cursor: Path.describe('The path of the token.'),
+        end: z
+          .enum(['nullToken', 'flag'])
+          .default('nullToken')
+          .describe('`nullToken`: the last page has no token. `flag`: `more` is false on the last page.'),
+        more: More.optional(),
+        size: FullPage,
+        ...REQUEST_PARTS,
+        total: Total.optional(),
+      })
+      .refine(({ end, more }) => (end === 'flag') === (more !== undefined), {
+        error: '`more` with `end: flag`',
+        path: ['more'],
+      }),
+    z.strictObject({
+      by: z.literal('keyset').describe('A page begins after the last row of the page before: `{{after}}`.'),
+      after: Path.describe('The path of the value in a row. The request sorts by it, and no two rows have the same.'),
+      size: Size,
+      ...REQUEST_PARTS,
+      total: Total.optional(),
+    }),
+    z
+      .strictObject({
+        by: z
+          .literal('offset')
+          .describe('A page begins at a number of rows: `{{offset}}`. The request needs a stable order.'),
+        size: Size,
+        end: z
+          .enum(['shortRawPage', 'flag', 'total'])
+          .default('shortRawPage')
+          .describe('What shows the last page: fewer rows than `size`, `more`, or the `total`.'),
+        more: More.optional(),
+        total: Total.optional(),
+      })
+      .refine(hasItsEnd, { error: '`more` with `end: flag`, and `total` with `end: total`', path: ['end'] }),
+    z
+      .strictObject({
+        by: z.literal('page').describe('Pages have numbers: `{{page}}`. The request needs a stable order.'),
+        size: Size,
+        first: z.int().min(0).max(1).default(1).describe('The number of the first page.'),
+        end: z
+          .enum(['shortRawPage', 'flag', 'total'])
+          .default('shortRawPage')
+          .describe('What shows the last page: fewer rows than `size`, `more`, or the `total`.'),
+        more: More.optional(),
+        total: Total,
+      })
+      .refine(hasItsEnd, { error: '`more` with `end: flag`, and `total` with `end: total`', path: ['end'] }),
+    z.strictObject({
+      by: z
+        .literal('graphql')
+        .describe(
+          'A connection of GraphQL: `pageInfo` has `hasNextPage` and `endCursor`, which goes into the variable `after`.',
+        ),
+      connection: Path.describe('The path of the connection, such as `$.data.products`.'),
+      variable: Text.default('after').describe('The variable of the query that takes the cursor.'),
+      total: Total.optional(),
+    }),
+    z.strictObject({
+      by: z
+        .literal('bulkJob')
+        .describe('The request starts a job, whose result is a file with a JSON object on each line.'),
+      status: z
+        .strictObject({ get: z.string().describe('The path; `{{job}}` is the id of the job.'), ...REQUEST })
+        .describe('The request that asks how the job stands.'),
+      job: Path.describe('The path of the id of the job, in the answer to the start.'),
+      state: Path.describe('The path of the state, in the answer about the job.'),
+      done: z.array(Text).min(1).describe('The states of a job that is complete.'),
+      running: z.array(Text).min(1).describe('The states of a job that goes on. Every other state is a failure.'),
+      result: Path.describe('The path of the address of the result. A complete job without an address has no rows.'),
+      count: Path.optional().describe(
+        'The path of the number of lines of the result, with which the file is compared.',
+      ),
+      parent: Text.optional().describe(
+        'The member by which a line names its parent, such as `__parentId`. Without `children` such lines are left out.',
+      ),
+      children: z.boolean().default(false).describe('True for a stream of the lines that have a parent.'),
+      poll: Time.prefault('5s').describe('How long dpp-sync waits before it asks again.'),
+      wait: Time.prefault('6h').describe('How long a job may take.'),
+    }),
+  ])
+  .describe('How further pages are requested, and what proves that a page is the last one.');
+export type RestPage = z.infer<typeof Page>;
+
+function hasItsEnd({ end, more, total }: { end: string; more?: unknown; total?: unknown }): boolean {
+  return (end === 'flag') === (more !== undefined) && (end !== 'total' || total !== undefined);
+}
+
+const Gone = z
+  .strictObject({
+    at: Path.describe('A path that only a row has whose record is gone, such as `$["@removed"]`.'),
+    contains: Text.optional().describe('A part of the text at `at`, such as `$deletedEntity`.'),
+    key: z.record(z.string(), Path).describe('The key columns of such a row, each with the path of its value.'),
+    entityId: z
+      .boolean()
+      .default(false)
+      .describe("True if the value is the address of an entity, such as `Items(5)` or `Items('A')`. Its key is taken."),
+  })
+  .describe('How a changed row says that its record is gone (a tombstone).');
+
+const Changes = z.union([
+  z.strictObject({
+    by: Path.describe(
+      'The path of the time of the last change in a row. It shows whether the server obeys `{{since}}`.',
+    ),
+    ...REQUEST_PARTS,
+    zone: z
+      .string()
+      .refine(isTimeZone, { error: 'the name of a time zone, such as Europe/Berlin or UTC' })
+      .default('UTC')
+      .describe('The time zone in which the server understands `{{since}}`.'),
+    format: z
+      .string()
+      .refine(isTimeFormat, { error: '`epoch`, `epoch-ms`, or a pattern with YYYY, MM, DD, hh, mm, ss, SSS and Z' })
+      .default('YYYY-MM-DDThh:mm:ssZ')
+      .describe(
+        'The form of `{{since}}`: `epoch` or `epoch-ms`, or a pattern with YYYY, MM, DD, hh, mm, ss, SSS, and Z for the offset.',
+      ),
+    granularity: z
+      .enum(['ms', 's', 'min', 'day'])
+      .default('s')
+      .describe('How exactly the server stores the times of changes. A read begins at the whole unit before.'),
+    overlap: Time.prefault('10m').describe(
+      'How far before the last read a read of changes begins, for changes that the server shows late.',
+    ),
+    blindTo: z.array(Text).default([]).describe('What the changes do not show, in words. `check` says it.'),
+    gone: Gone.optional(),
+  }),
+  z.strictObject({
+    deltaLink: Path.describe('The path of the address of later changes, on the last page of a read.'),
+    blindTo: z.array(Text).default([]).describe('What the changes do not show, in words. `check` says it.'),
+    gone: Gone.optional(),
+  }),
+]);
+export type RestGone = z.infer<typeof Gone>;
+
+const Each = z
+  .strictObject({
+    get: z.string().describe('The path, with values of the row: `boms/{{row.id}}`.'),
+    ...REQUEST,
+    rows: Path.default([]).describe('The path of the rows in the answer.'),
+    into: Text.optional().describe(
+      'The member of the row that gets the answer at `rows`. Without it the rows of the answers are the rows of the stream.',
+    ),
+    parent: z
+      .record(z.string(), Path)
+      .default({})
+      .describe('Columns of the rows of the answers that have values of the row for which they were requested.'),
+  })
+  .refine(({ into, parent }) => into === undefined || Object.keys(parent).length === 0, {
+    error: 'either `into` or `parent`',
+    path: ['parent'],
+  });
+export type RestEach = z.infer<typeof Each>;
+
+/** The stream options of every REST connector. */
+export const REST_STREAM = {
+  get: z.string().describe('The path of the request, relative to `base`, without a query.'),
+  ...REQUEST,
+  rows: Path.default([]).describe(
+    'The path of the list of rows in an answer. Without it the answer itself is the list.',
+  ),
+  page: Page,
+  cap: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'The most rows that the server gives for one request with all its pages. So many rows are an error, because there may be more.',
+    ),
+  changes: Changes.optional().describe('How a read asks for changes only.'),
+  reconcile: Time.optional().describe(
+    'How often the stream is read completely, such as `7d`. It is required with `changes` without `gone`, because only a complete read shows which records are gone.',
+  ),
+  each: Each.optional().describe('A request for each row, such as for the parts of a bill of materials.'),
+  onError: z
+    .enum(['retry', 'restart', 'incomplete'])
+    .default('retry')
+    .describe(
+      'What follows if a page does not come. `retry`: it is requested again. `restart`: the read begins again. `incomplete`: the read fails.',
+    ),
+};
+
+const Source = z.strictObject(REST_SOURCE);
+const Stream = z.strictObject(REST_STREAM);
+
+/** The settings of a REST source, as its connector uses them. */
+export type RestSource = z.infer<typeof Source>;
+export type RestStream = z.infer<typeof Stream>;
+/** The same as a person or a connector writes them. */
+export type RestSourceInput = z.input<typeof Source>;
+export type RestStreamInput = z.input<typeof Stream>;
+
+/** Checks that the parts of a stream fit together. */
+export function checkStream(stream: RestStream, context: z.core.$RefinementCtx): void {
+  const add = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
+  const { page, changes, reconcile, each } = stream;
+  if (changes !== undefined && changes.gone === undefined && reconcile === undefined) {
+    add(['reconcile'], 'a time such as 7d, because `changes` do not show which records are gone');
+  }
+  if (changes === undefined && reconcile !== undefined)
+    add(['reconcile'], 'only with `changes`: every other read is complete');
+  if (page.by === 'bulkJob' && (each !== undefined || (changes !== undefined && 'deltaLink' in changes))) {
+    add(['page'], '`bulkJob` without `each` and `deltaLink`');
+  }
+  const known: Record<string, readonly string[]> = { get: [], query: ['size'], body: ['size'], headers: ['size'] };
+  if (page.by === 'offset' || page.by === 'page') for (const name of ['query', 'body']) known[name] = ['size', page.by];
+  for (const [part, names] of Object.entries(known)) checkPlaceholders(stream[part as 'get'], names, [part], add);
+  const parts = page as { query?: JsonValue; body?: JsonValue };
+  const own = page.by === 'cursor' ? ['cursor', 'size'] : ['after', 'size'];
+  for (const part of ['query', 'body', 'headers'] as const) {
+    checkPlaceholders((parts as Record<string, JsonValue>)[part], own, ['page', part], add);
+    if (changes !== undefined && 'by' in changes)
+      checkPlaceholders(changes[part], ['since', 'size'], ['changes', part], add);
+  }
+}
+
+type Add = (path: (string | number)[], message: string) => void;
+
+function checkPlaceholders(value: JsonValue | undefined, names: readonly string[], path: string[], add: Add): void {
+  for (const name of placeholdersIn(value ?? null)) {
+    if (names.includes(name)) continue;
+    const allowed = names.length === 0 ? 'no placeholder' : names.map((one) => `{{${one}}}`).join(', ');
+    add(path, `${allowed} in place of {{${name}}}`);
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name }).format();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Joins the parts of a request: lists are joined, objects are merged, and other values are replaced. */
+export function mergeParts(first: JsonValue | undefined, second: JsonValue | undefined): JsonValue | undefined {
+  if (first === undefined || second === undefined) return second ?? first;
+  if (Array.isArray(first) && Array.isArray(second)) return [...first, ...second];
+  if (!isJsonObject(first) || !isJsonObject(second)) return second;
+  const merged: JsonObject = { ...first };
+  for (const [name, value] of Object.entries(second)) merged[name] = mergeParts(first[name], value) ?? null;
+  return merged;
+}

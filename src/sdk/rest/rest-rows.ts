@@ -1,0 +1,54 @@
+import { RAW_FIELD } from '../../domain/record.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { Page, SourceRow } from '../connector.ts';
+import { createPageBuffer } from '../page-buffer.ts';
+import { damagedFields, damageIssue } from '../text-values.ts';
+import { textOf } from './placeholders.ts';
+import type { RestRead } from './read-pass.ts';
+
+const SHOWN_MAX = 1_000;
+
+/** A row from an element of an answer. */
+export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: JsonValue, isAbsent: boolean): SourceRow {
+  if (!isJsonObject(value)) {
+    const raw = JSON.stringify(value).slice(0, SHOWN_MAX);
+    const message = `An element of the list is no object: ${raw.slice(0, 100)}.`;
+    const cure = 'Correct `rows` of the stream.';
+    return { fields: { [RAW_FIELD]: raw }, place: { file: name }, issues: [{ code: 'row.object', message, cure }] };
+  }
+  const path = key.map((column) => `${column}=${textOf(value[column] ?? null)}`).join(', ');
+  const row: SourceRow = { fields: value, place: { file: name, path } };
+  const issues = damagedFields(value).map((field) => {
+    const message = `Member ${field} holds text that was damaged before it was sent.`;
+    return damageIssue({ field, message, cure: 'Correct the text in the source system.' }, value[field]);
+  });
+  if (isAbsent) {
+    issues.push({
+      code: 'row.parts',
+      message: 'The server does not have the object that this row names, so its parts are unknown.',
+    });
+  }
+  return issues.length === 0 ? row : { ...row, issues };
+}
+
+/** Gathers rows into pages of bounded size. Each of them has the cursor of the read, until the end gives another one. */
+export function createRowPages(cursor?: JsonValue) {
+  const buffer = createPageBuffer();
+  const own = cursor === undefined ? {} : { cursor };
+  return {
+    *add(row: SourceRow, progress: { done: number; total: number }): Generator<Page> {
+      if (buffer.add(row, sizeOf(row.fields))) yield { ...buffer.take(progress), ...own };
+    },
+    *flush(progress: { done: number; total: number }): Generator<Page> {
+      if (!buffer.empty) yield { ...buffer.take(progress), ...own };
+    },
+    /** The last page. */
+    *end(last: Pick<Page, 'cursor' | 'warnings'>): Generator<Page> {
+      yield { rows: buffer.take({ done: 0, total: 0 }).rows, ...own, ...last };
+    },
+  };
+}
+
+function sizeOf(fields: JsonObject): number {
+  return JSON.stringify(fields).length;
+}

@@ -1,0 +1,78 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JsonValue } from '../../../src/lib/json.ts';
+
+/** A request that the server got. */
+export interface RestCall {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  /** The body as JSON, or as text if it is none; null without a body. */
+  body: JsonValue;
+  headers: IncomingHttpHeaders;
+  /** The address of the server, for links. */
+  base: string;
+}
+
+export interface RestReply {
+  status?: number;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  text?: string;
+  /** Cuts the connection in place of an answer. */
+  cut?: true;
+}
+
+/** A real HTTP server on this machine, which answers as a test decides. */
+export async function startRestServer(answer: (call: RestCall) => RestReply | Promise<RestReply>) {
+  const calls: RestCall[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const url = new URL(request.url ?? '/', base());
+      const text = Buffer.concat(chunks).toString();
+      const call: RestCall = {
+        method: request.method ?? '',
+        path: decodeURIComponent(url.pathname),
+        query: url.searchParams,
+        body: text === '' ? null : jsonOr(text),
+        headers: request.headers,
+        base: base(),
+      };
+      calls.push(call);
+      Promise.resolve(answer(call)).then(
+        ({ status = 200, headers = {}, body = null, text: own, cut }) => {
+          if (cut) request.socket.destroy();
+          else
+            response
+              .writeHead(status, { 'content-type': 'application/json', ...headers })
+              .end(own ?? JSON.stringify(body));
+        },
+        (error: unknown) => response.writeHead(500).end(String(error)),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const base = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    base: base(),
+    calls,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export type RestServer = Awaited<ReturnType<typeof startRestServer>>;
+
+function jsonOr(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
