@@ -101,11 +101,12 @@ export default defineConfig({
     main: 'src/main.ts',
     sdk: 'src/sdk/index.ts',
     'sdk-testing': 'src/sdk/testing/index.ts',
-    // A thread of its own, which is started by the name of its file.
+    // Threads of their own, which are started by the names of their files.
     'reader-thread': 'src/ledger/reader/reader-thread.ts',
     'backup-thread': 'src/ledger/backup/backup-thread.ts',
-    // And a process of its own.
+    // And processes of their own.
     'copy-process': 'src/ledger/backup/copy-process.ts',
+    'cases-process': 'src/daemon/cases/cases-process.ts',
   },
   platform: 'node',
   // Needed for a group without the modules that its modules import.

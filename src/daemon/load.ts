@@ -4,6 +4,8 @@ import { processEnvironment } from '../config/environment.ts';
 import type { LedgerNeeds, SourceNeeds } from '../config/interpolate.ts';
 import { loadConfig, loadLedgerConfig, loadMappingsConfig } from '../config/load-config.ts';
 import type { LedgerConfig, MappingsConfig, ReadableMappings } from '../config/loaded-config.ts';
+import { fault } from '../domain/faults.ts';
+import type { MappingDefinition } from '../domain/mapping.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
 import { connectorLoader, provideSdk } from './sources/load-connector.ts';
@@ -41,6 +43,19 @@ export function loadConfigOfMappings(file: string, secrets: SecretStore): Promis
   return loadMappingsConfig({ ...surroundings(), file, secrets, compile });
 }
 
+/**
+ * Does the same in a daemon. Like a reload, this runs no mapping module that everybody may change.
+ *
+ * @throws Fault `config.missing`, or `config.invalid`, also for such a module
+ */
+export async function reloadConfigOfMappings(file: string, secrets: SecretStore): Promise<MappingsConfig> {
+  const config = await loadMappingsConfig({ ...surroundings(), file, secrets, compile: compileSafe });
+  const programs = config.sources.flatMap(({ mappings }) => modulesOf(mappings));
+  const refusals = await unsafePrograms({ programs });
+  if (refusals.length > 0) throw fault('config.invalid', refusals.join(' '));
+  return config;
+}
+
 function surroundings() {
   return { env: processEnvironment(), profilesDir: join(findPackage().root, 'config', 'profiles') };
 }
@@ -57,11 +72,18 @@ export function reloadRuntimeConfig(config: RuntimeConfig, secrets: SecretStore)
     file: config.file,
     connectors: safeConnectors(connectorLoader, () => config.programs),
     secrets,
-    async compile(mappings, folder) {
-      const programs = mappings.definitions.flatMap(({ module }) => module ?? []);
-      return (await unsafePrograms({ files: [], programs })).length > 0 ? [] : await compile(mappings, folder);
-    },
+    compile: compileSafe,
   });
+}
+
+function modulesOf(mappings: readonly MappingDefinition[]): string[] {
+  return mappings.flatMap(({ module }) => module ?? []);
+}
+
+/** Compiles mappings, but none with a module that everybody may change. */
+async function compileSafe(mappings: ReadableMappings, baseDir: string): Promise<MappingFlaw[]> {
+  const refusals = await unsafePrograms({ programs: modulesOf(mappings.definitions) });
+  return refusals.length > 0 ? [] : compile(mappings, baseDir);
 }
 
 /** Most commands only need the config, so the compiler is loaded only to describe problems of mappings. */

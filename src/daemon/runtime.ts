@@ -25,6 +25,7 @@ import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import type { Backups } from './backups/backups.ts';
+import { createCaseRuns } from './cases/case-runs.ts';
 import { openClient, openGate } from './open-client.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 import { apiTroubles, queuePrefix, readsWithTroubles } from './open-reads.ts';
@@ -110,6 +111,7 @@ export interface Runtime
    */
   preparePlanned(file: string, abort: AbortSignal, waitMs: number): Promise<PlannedSync>;
   plan: OperationRuntime['plan'];
+  testCases: OperationRuntime['testCases'];
   /** Waits for the work in progress, and closes everything. */
   close(): Promise<void>;
 }
@@ -211,6 +213,7 @@ function connect(
   const held = createHeldRuns({ ledgerFile: config.ledger, ledger, note: ledger.views.daemonNote('held') });
   const tools = { secrets, clock, log, version: options.version };
   const plans = createPlans({ config, tools, api });
+  const caseRuns = createCaseRuns({ config, mappers, secrets });
   const pulls = createPulls({
     config,
     ledger,
@@ -260,6 +263,7 @@ function connect(
     await closeInOrder([
       async () => settings.stop(),
       () => plans.stop(),
+      () => caseRuns.stop(),
       () => workers.stop(),
       // Stores the API's wait, so that other processes can show why work is left after this process has ended.
       () => apiWaitWatch.look(),
@@ -313,6 +317,7 @@ function connect(
       return preparePlanned(file, { config, tools, holdRuns }, abort);
     },
     plan: plans.plan,
+    testCases: caseRuns.test,
     close,
   };
 }

@@ -21,8 +21,8 @@ export async function unsafeFileWarnings({ files, programs }: Named): Promise<Co
   return warnings;
 }
 
-/** Why the programs of a config must not be run by a reload: a full sentence for each program. */
-export async function unsafePrograms({ programs }: Named): Promise<string[]> {
+/** Why a daemon must not load the programs of a config again: full sentences for each program. */
+export async function unsafePrograms({ programs }: Pick<Named, 'programs'>): Promise<string[]> {
   const refusals: string[] = [];
   for (const path of await withImports(programs)) {
     const refusal = await refusalOf(path);
@@ -53,7 +53,7 @@ export function safeConnectors<Connector>(
 async function refusalOf(path: string): Promise<{ message: string; cure: string } | null> {
   const found = await othersMayWrite(path);
   if (found?.who !== 'everybody') return null;
-  return { message: `${sentenceOf(path, found)} So a reload does not use it.`, cure: cureOf(found) };
+  return { message: `${sentenceOf(path, found)} So a daemon does not load it again.`, cure: cureOf(found) };
 }
 
 function sentenceOf(path: string, { who, place }: OthersMayWrite): string {

@@ -15,6 +15,7 @@ import { listRuns, refuseGuarded, showRun, stopRun, syncSources } from './runs.t
 import { settle } from './settle.ts';
 import { settleParts, settleSelected } from './settle-selected.ts';
 import { deliveryStages, showStatus } from './status.ts';
+import { testMappings } from './test.ts';
 
 /** All operations, in the order of the OpenAPI document. */
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -58,6 +59,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   reportList,
   passportPdf,
   planSources,
+  testMappings,
   showStatus,
   deliveryStages,
   pauseQueue,

@@ -15,7 +15,7 @@ export interface Operation<Asked, Result, Context = OperationContext> {
   /** The name on the wire and in the audit log: lower-case words joined by hyphens. In camel case it is the id in the OpenAPI document. */
   name: string;
   /**
-   * `look` reads and answers at once, and the audit log has no entry of it. `act` changes something and answers at once.
+   * `look` changes nothing and answers soon, and the audit log has no entry of it. `act` changes something and answers at once.
    * `work` takes long, so the API and the dashboard show its progress. `file` changes nothing, and gives a document piece by piece.
    */
   kind: 'look' | 'act' | 'work' | 'file';

@@ -36,6 +36,7 @@ import type { LeftToSend } from '../observe/standing.ts';
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
 import type { CorrectionResult } from '../pipeline/store-page.ts';
 import type { Failure } from './outcome-fault.ts';
+import type { Tested } from './test-document.ts';
 
 /** The parts of the process that operations use. */
 export interface OperationContext {
@@ -156,6 +157,12 @@ export interface OperationRuntime {
     write: (lines: readonly object[]) => Promise<void>,
     abort: AbortSignal,
   ): Promise<{ ok: boolean }>;
+  /**
+   * Runs the cases of these files, or those beside the config, with the config and the mappings as they are on the disk.
+   *
+   * @throws Fault `cases.missing`, `cases.invalid`, `cases.stopped`, `daemon.busy`, or a fault of the config or its mappings
+   */
+  testCases(files: readonly string[], abort: AbortSignal): Promise<Tested>;
   /** Stores corrected rows of one stream, after the runs of its source have ended. */
   correct(
     rows: { source: string; stream: string; rows: readonly Correction[]; askedBy?: string },

@@ -49,6 +49,8 @@ const STATUSES: Record<string, number> = {
   usage: 400,
   'item.unknown': 404,
   'item.changed': 409,
+  'cases.missing': 404,
+  'cases.invalid': 409,
   'daemon.busy': 429,
   'api.refused': 502,
   'api.answer': 502,

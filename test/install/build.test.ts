@@ -84,6 +84,7 @@ describe('the build', () => {
   it('the build reads the ledger in a thread of its own, which is a file beside the one that starts it', async () => {
     expect(code.filter((text) => text.includes('`reader-thread.${suffix}`'))).toHaveLength(1);
     expect(code.filter((text) => text.includes('`backup-thread.${suffix}`'))).toHaveLength(1);
+    expect(code.filter((text) => text.includes('`cases-process.${suffix}`'))).toHaveLength(1);
     const file = join(folder, 'ledger.db');
     const ledger = openLedger(file);
     const thread = pathToFileURL(join(dist, 'reader-thread.js'));

@@ -1,16 +1,17 @@
 // What people read about cases.
 
-import type { CaseResult, PlacedDifference } from '../../daemon/cases/run-cases.ts';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { counted } from '../../lib/text/amounts.ts';
+import type { TestedCase } from '../../operations/test-document.ts';
 import type { Paint } from '../text/style.ts';
 import { printable, shorten } from '../text/style.ts';
-import type { ExplainedResult } from './explain.ts';
+
+type Difference = TestedCase['differences'][number];
 
 /** A line for each case, and below a failed one what has changed. */
-export function resultLines(results: readonly ExplainedResult[], paint: Paint): string[] {
+export function resultLines(results: readonly TestedCase[], paint: Paint): string[] {
   return [...Map.groupBy(results, ({ file }) => file)].flatMap(([file, ofFile]) => [
     paint('bold', printable(file)),
     ...ofFile.flatMap((result) => caseLines(result, paint)),
@@ -18,17 +19,17 @@ export function resultLines(results: readonly ExplainedResult[], paint: Paint): 
   ]);
 }
 
-export function summaryLine(results: readonly CaseResult[], paint: Paint): string {
+export function summaryLine(results: readonly TestedCase[], paint: Paint): string {
   const failed = results.filter(hasFailed).length;
   const text = `${counted(results.length, 'case')}: ${results.length - failed} passed, ${failed} failed`;
   return paint(failed > 0 ? 'red' : 'green', text);
 }
 
-export function hasFailed({ differences }: CaseResult): boolean {
-  return differences.length > 0;
+export function hasFailed({ result }: TestedCase): boolean {
+  return result === 'failed';
 }
 
-function caseLines(result: ExplainedResult, paint: Paint): string[] {
+function caseLines(result: TestedCase, paint: Paint): string[] {
   const { file, line, name } = result;
   if (!hasFailed(result)) return [`  ${paint('green', '✓')} ${printable(name)}`];
   return [
@@ -44,7 +45,7 @@ function placeOf(file: string, line: number | null): string {
 const plain: Paint = (_, text) => text;
 
 /** What a failed case expects and what it got, in lines. */
-export function differenceLines({ differences, hints }: ExplainedResult, paint: Paint = plain): string[] {
+export function differenceLines({ differences, hints }: TestedCase, paint: Paint = plain): string[] {
   return [
     ...differences.flatMap((difference) => {
       const { line } = difference;
@@ -60,14 +61,14 @@ export function differenceLines({ differences, hints }: ExplainedResult, paint: 
 }
 
 /** The place in words: `product 4711, country_of_origin`. */
-function titleOf({ path, item }: PlacedDifference): string {
+function titleOf({ path, item }: Difference): string {
   if (item === null) return path.startsWith('issue') ? 'issue' : path;
   const name = `${kindWord(item.kind)} ${item.key}`;
   const part = /^items\[\d+\]\.(?:fields\.)?(.+)$/.exec(path)?.[1];
   return printable(part === undefined ? name : `${name}, ${part}`);
 }
 
-function valuesOf({ path, expected, got }: PlacedDifference): { expected: string; got: string } {
+function valuesOf({ path, expected, got }: Difference): { expected: string; got: string } {
   if (typeof expected === 'string' && typeof got === 'string') {
     const start = startShown(expected, got);
     return { expected: cut(expected, start), got: cut(got, start) };

@@ -1,10 +1,10 @@
 // The results of cases as JUnit XML, which CI servers show.
 
 import { withHiddenShown } from '../../lib/text/safe-text.ts';
+import type { TestedCase } from '../../operations/test-document.ts';
 import { differenceLines, hasFailed } from './case-lines.ts';
-import type { ExplainedResult } from './explain.ts';
 
-export function junitXml(results: readonly ExplainedResult[]): string {
+export function junitXml(results: readonly TestedCase[]): string {
   const suites = [...Map.groupBy(results, ({ file }) => file)].map(
     ([file, ofFile]) => `  <testsuite${attributes({ name: file, ...countsOf(ofFile) })}>
 ${ofFile.map(caseXml).join('')}  </testsuite>
@@ -16,11 +16,11 @@ ${suites.join('')}</testsuites>
 `;
 }
 
-function countsOf(results: readonly ExplainedResult[]) {
+function countsOf(results: readonly TestedCase[]) {
   return { tests: results.length, failures: results.filter(hasFailed).length, errors: 0, skipped: 0 };
 }
 
-function caseXml(result: ExplainedResult): string {
+function caseXml(result: TestedCase): string {
   const { file, line, name, source, stream } = result;
   const start = `    <testcase${attributes({ name, classname: `${source}/${stream}`, file, line })}`;
   if (!hasFailed(result)) return `${start}/>\n`;

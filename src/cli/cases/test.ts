@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { fault } from '../../domain/faults.ts';
+import { testMappings } from '../../operations/test.ts';
+import { answered } from '../answers.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';
 import { printable } from '../text/style.ts';
-import { hasFailed, resultLines, summaryLine } from './case-lines.ts';
-import { type ExplainedResult, explain } from './explain.ts';
+import { resultLines, summaryLine } from './case-lines.ts';
 import { junitXml } from './junit.ts';
-import { loadCases } from './load-cases.ts';
 
 interface TestOptions {
   junit?: string;
@@ -75,29 +75,21 @@ function assertFitting(files: readonly string[], { record, junit, source, stream
   }
 }
 
-async function runAll(files: readonly string[], { junit }: TestOptions, context: CommandContext): Promise<number> {
+async function runAll(files: string[], { junit }: TestOptions, context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig('mappings');
-  const loaded = await loadCases(files, config, context);
-  const { runCases, untestedStreams } = await import('../../daemon/cases/run-cases.ts');
-  const results = (await runCases(loaded, config)).map((result) => explain(result, config));
-  const untested = untestedStreams(results, config);
-  if (junit !== undefined)
-    await writeWholeFile(junit, 0o666, (handle) => handle.writeFile(junitXml(results)), '--junit');
-  const failed = results.filter(hasFailed).length;
-  if (output.json) {
-    const counts = { passed: results.length - failed, failed };
-    output.document({ ok: failed === 0, cases: results.map(caseDocument), ...counts, untested });
-  }
-  output.print(...resultLines(results, output.paint), summaryLine(results, output.paint));
+  const { testCases } = await import('../../daemon/cases/test-cases.ts');
+  const runtime = {
+    testCases: async (named: readonly string[]) => (await testCases(named, { ...context, config })).tested,
+  };
+  const tested = await testMappings.run({ files }, { runtime, abort: new AbortController().signal });
+  const { cases, untested } = tested;
+  if (junit !== undefined) await writeWholeFile(junit, 0o666, (handle) => handle.writeFile(junitXml(cases)), '--junit');
+  const lines = [...resultLines(cases, output.paint), summaryLine(cases, output.paint)];
+  const exitCode = answered(output, { operation: testMappings, result: tested }, lines);
   if (untested.length > 0 && !output.json) {
     const one = untested.length === 1;
     output.note(`No case tests the ${one ? 'mapping' : 'mappings'} of ${untested.map(printable).join(', ')}.`);
   }
-  return failed === 0 ? 0 : 1;
-}
-
-function caseDocument(result: ExplainedResult): object {
-  const { file, line, name, source, stream, differences, hints } = result;
-  return { file, line, name, source, stream, result: hasFailed(result) ? 'failed' : 'passed', differences, hints };
+  return exitCode;
 }

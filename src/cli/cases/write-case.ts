@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PlacedCase } from '../../config/cases/read-cases.ts';
 import type { KeyedSource, MappingsConfig } from '../../config/loaded-config.ts';
 import { createCaseMappers } from '../../daemon/cases/case-mappers.ts';
+import { casesIn, readIfThere } from '../../daemon/cases/load-cases.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Expectation, GivenRow } from '../../domain/mapping-case.ts';
 import { readableKey } from '../../domain/record.ts';
@@ -14,7 +15,6 @@ import { expectationOf } from '../../pipeline/cases/expectation.ts';
 import type { ReadEntries } from '../../pipeline/map-records.ts';
 import type { CommandContext } from '../context.ts';
 import { hasNoCase, newCasesText, withCase } from './case-text.ts';
-import { casesIn, readIfThere } from './load-cases.ts';
 
 interface Target {
   file: string;

@@ -32,6 +32,8 @@ export async function createCaseMappers(config: MappingsConfig, sources: readonl
   }
 
   return {
+    /** The mappings by source. */
+    bySource: compiled as ReadonlyMap<string, Mapper>,
     /** Maps the row of a case. `missing`: the tables over streams that it looks up and that the case does not give, by name. */
     map({ lookups, ...row }: GivenRow): { result: MapResult; missing: string[] } {
       const { record, mapper } = prepare(row);

@@ -1,6 +1,7 @@
 import type { PlacedCase } from '../../config/cases/read-cases.ts';
 import type { MappingsConfig } from '../../config/loaded-config.ts';
 import { formatPath } from '../../config/problem.ts';
+import type { Mapper } from '../../domain/mapping.ts';
 import { compareCase, type Difference } from '../../pipeline/cases/compare-case.ts';
 import { createCaseMappers } from './case-mappers.ts';
 
@@ -32,12 +33,16 @@ export interface CasesOfFile {
 /**
  * Runs cases with the mappings of a config.
  *
+ * @returns also the mappings of the sources that the cases name
  * @throws Fault `mapping.invalid` with all problems of the mappings
  */
-export async function runCases(files: readonly CasesOfFile[], config: MappingsConfig): Promise<CaseResult[]> {
+export async function runCases(
+  files: readonly CasesOfFile[],
+  config: MappingsConfig,
+): Promise<{ results: CaseResult[]; mappers: ReadonlyMap<string, Mapper> }> {
   const sources = files.flatMap(({ cases }) => cases.map(({ given }) => given.source));
   const mappers = await createCaseMappers(config, sources);
-  return files.flatMap(({ file, cases }) =>
+  const results = files.flatMap(({ file, cases }) =>
     cases.map(({ name, given, expect, line, lineOf }): CaseResult => {
       const { result, missing } = mappers.map(given);
       const differences = compareCase(expect, result).map(({ path, ...difference }) => ({
@@ -48,6 +53,7 @@ export async function runCases(files: readonly CasesOfFile[], config: MappingsCo
       return { file, line, name, source: given.source, stream: given.stream, differences, emptyTables: missing };
     }),
   );
+  return { results, mappers: mappers.bySource };
 }
 
 /** The streams whose mappings no case tests, as `source/stream`. */

@@ -4,6 +4,7 @@ import type { LookupTable } from '../../domain/lookup.ts';
 import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mapping.ts';
 import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/care-ledger.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
+import { sha256Hex } from '../../lib/hash.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';
 import { mappingFault } from '../../pipeline/mapping/mapping-error.ts';
@@ -102,9 +103,16 @@ export type Mappers = ReturnType<typeof createMappers>;
 
 /** True if neither the mapping nor the rows of its lookup files have changed. */
 export function isSameMapping(before: Mapper, after: Mapper): boolean {
-  const rowsOf = ({ lookups = [] }: Mapper) =>
-    JSON.stringify(lookups.map(({ id, entries }) => [id, entries === null ? null : [...entries]]));
-  return before.revision === after.revision && rowsOf(before) === rowsOf(after);
+  return contentOf(before) === contentOf(after);
+}
+
+/** A hash of what `isSameMapping` compares, for a mapping of another thread. */
+export function mappingDigest(mapper: Mapper): string {
+  return sha256Hex(contentOf(mapper));
+}
+
+function contentOf({ revision, lookups = [] }: Mapper): string {
+  return JSON.stringify([revision, lookups.map(({ id, entries }) => [id, entries === null ? null : [...entries]])]);
 }
 
 /** The columns that lookup tables take from the streams of a source, by stream. */

@@ -51,6 +51,13 @@ export const FAULTS = {
     cure: 'Correct the line that the message names.',
     guide: 'tests.md',
   },
+  'cases.stopped': {
+    exit: 3,
+    title: 'A daemon has stopped the cases of the mappings: they took too long, or needed too much memory.',
+    cure: 'Run the command on the machine of the daemon: it has no limit. A module of a mapping may not end.',
+    command: 'dpp-sync test',
+    guide: 'tests.md',
+  },
   'ledger.target': {
     exit: 2,
     title: 'The ledger, or the running daemon, belongs to another platform than `target.baseUrl`.',

@@ -1,13 +1,11 @@
 // The thread that reads the ledger for the dashboard. It opens the ledger for reading only, at its first question, and answers one
 // question after the other. It writes nothing, and it never waits for the thread that writes.
 
-import { readlinkSync } from 'node:fs';
-import { getPriority, setPriority } from 'node:os';
-import { basename } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Questions } from '../../domain/ports/ledger/reads.ts';
+import { giveWay } from '../../lib/give-way.ts';
 import { createDashboard } from '../dashboard/dashboard-views.ts';
 import { watchFile } from '../file/file.ts';
 import { answerOf } from '../reads.ts';
@@ -17,9 +15,6 @@ import { assertPresentSchema, openToRead } from '../upgrade/open.ts';
 import { inOneMoment, type ViewReads } from '../views/view-reads.ts';
 import { createViews } from '../views/views.ts';
 import { type Answer, type EndRequest, type Question, type ReaderData, toSent } from './ledger-reader.ts';
-
-/** With this value, this thread gets a quarter of a core that it shares with one busy thread. */
-const NICENESS = 5;
 
 const { file, ledgerId, forms, warms } = workerData as ReaderData;
 
@@ -126,20 +121,6 @@ function warm(): boolean {
   } catch {
     // The next question meets the same error, and reports it.
     return false;
-  }
-}
-
-/**
- * Lowers the priority of this thread, so that the thread that syncs is faster if there are few cores. On Linux each
- * thread has its own priority, and a link in `/proc` shows the thread's id. On other systems this thread keeps the
- * priority of the process.
- */
-function giveWay(): void {
-  try {
-    const id = Number(basename(readlinkSync('/proc/thread-self')));
-    setPriority(id, Math.max(getPriority(id), NICENESS));
-  } catch {
-    // The system has no priorities of threads, or forbids to change them. Pages are then as urgent as deliveries.
   }
 }
 

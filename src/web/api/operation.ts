@@ -71,7 +71,7 @@ export function apiOperation(operation: AnyOperation): ApiOperation {
       },
     };
   }
-  const whole = request as z.ZodObject;
+  const whole = overHttp as z.ZodObject;
   const named = path.match(/(?<=:)\w+/g) ?? [];
   const mask: Record<string, true> = Object.fromEntries(named.map((one) => [one, true]));
   const rest = whole.omit(mask as object);

@@ -110,7 +110,7 @@ describe('files of the config that others may change', () => {
     expect([ok, errors.join(' ')]).toEqual([
       false,
       expect.stringContaining(
-        `Everybody on this machine may change ${at(name)}. So a reload does not use it. Take the right`,
+        `Everybody on this machine may change ${at(name)}. So a daemon does not load it again. Take the right`,
       ),
     ]);
     expect(existsSync(at('mark'))).toBe(false);

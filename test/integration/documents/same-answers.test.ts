@@ -61,6 +61,7 @@ const CASES: Record<string, readonly Case[]> = {
   ],
   refuse: [{ command: 'refuse erp', asked: { source: 'erp' } }],
   status: [{ command: 'status', asked: {} }],
+  test: [{ command: 'test', asked: {} }],
   'list-alerts': [{ command: 'alerts list', asked: {} }],
   'show-item': [
     { command: 'show product P-1', asked: { kind: 'product', key: 'P-1' } },

@@ -66,6 +66,16 @@ const DASHBOARD_SOURCE = {
   guard: { maxMissing: '20%', maxDrop: '50%' },
 };
 
+/** Cases of the mappings: one that passes, and one that fails. */
+const MAPPING_CASES = `cases:
+  - name: steel
+    given: { stream: materials, row: { CODE: M-1, NAME: Steel } }
+    expect: { items: [{ kind: material, key: M-1, fields: { code: M-1, name: Steel } }] }
+  - name: glass
+    given: { stream: materials, row: { CODE: M-3, NAME: Pane } }
+    expect: { items: [{ kind: material, key: M-3, fields: { code: M-3, name: Glass } }] }
+`;
+
 export function createDashboardWorld({ port = 0 } = {}): Promise<World> {
   return createWorld({
     config: {
@@ -76,6 +86,7 @@ export function createDashboardWorld({ port = 0 } = {}): Promise<World> {
     files: {
       'products.csv': productsFile(),
       'materials.csv': `CODE;NAME\n${MATERIAL_ROWS.join('\n')}\n`,
+      'dpp-sync.cases.yaml': MAPPING_CASES,
       'boms.csv': `SKU;POS;PART;QTY\n${BOM_ROWS.join('\n')}\n`,
     },
     sandbox: {

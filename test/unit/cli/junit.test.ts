@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes';
 import { describe, expect, it } from 'vitest';
-import type { ExplainedResult } from '../../../src/cli/cases/explain.ts';
 import { junitXml } from '../../../src/cli/cases/junit.ts';
+import type { TestedCase } from '../../../src/operations/test-document.ts';
 
 interface Element {
   name: string;
@@ -27,20 +27,21 @@ function elementsOf(xml: string): Element[] {
   return elements;
 }
 
-const passed: ExplainedResult = {
+const passed: TestedCase = {
   file: 'a.yaml',
   line: 2,
   name: 'fine',
   source: 'erp',
   stream: 'products',
+  result: 'passed',
   differences: [],
-  emptyTables: [],
   hints: [],
 };
-const failed: ExplainedResult = {
+const failed: TestedCase = {
   ...passed,
   file: 'b.yaml',
   line: null,
+  result: 'failed',
   name: 'a <b> & "c" \'d\'\u0001\ttab',
   differences: [
     {

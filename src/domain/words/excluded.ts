@@ -1,4 +1,4 @@
-import type { MappingDefinition } from '../../domain/mapping.ts';
+import type { MappingDefinition } from '../mapping.ts';
 
 /** Why each mapping of a stream makes no item of a row that is excluded, one text for each mapping. */
 export function whyExcluded(mappings: readonly MappingDefinition[]): string[] {

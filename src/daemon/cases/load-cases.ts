@@ -2,10 +2,10 @@ import { basename } from 'node:path';
 import { casesFileOf, type PlacedCase, readCases } from '../../config/cases/read-cases.ts';
 import type { MappingsConfig } from '../../config/loaded-config.ts';
 import { problemsFault } from '../../config/problem.ts';
-import type { CasesOfFile } from '../../daemon/cases/run-cases.ts';
 import { fault } from '../../domain/faults.ts';
 import { readBoundedFile } from '../../lib/files.ts';
-import type { CommandContext } from '../context.ts';
+import type { SecretStore } from '../../lib/logging/secrets.ts';
+import type { CasesOfFile } from './run-cases.ts';
 
 const BYTES_MAX = 16 * 1024 * 1024;
 
@@ -17,8 +17,7 @@ const BYTES_MAX = 16 * 1024 * 1024;
  */
 export async function loadCases(
   files: readonly string[],
-  config: MappingsConfig,
-  { configFile, secrets }: Pick<CommandContext, 'configFile' | 'secrets'>,
+  { config, configFile, secrets }: { config: MappingsConfig; configFile: string; secrets: SecretStore },
 ): Promise<CasesOfFile[]> {
   const loaded: CasesOfFile[] = [];
   const refused: Parameters<typeof problemsFault>[1][number][] = [];
@@ -55,7 +54,7 @@ export async function readIfThere(file: string): Promise<string | null> {
 export function casesIn(
   file: string,
   text: string,
-  given: { config: MappingsConfig; secrets: CommandContext['secrets'] },
+  given: { config: MappingsConfig; secrets: SecretStore },
 ): PlacedCase[] {
   const cases = readCases(text, given);
   if (!cases.ok) throw problemsFault('cases.invalid', [{ file, problems: cases.error }]);
