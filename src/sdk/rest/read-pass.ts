@@ -86,9 +86,8 @@ export async function* rawPages(read: RestRead, asked: Asked, count: () => numbe
     const rows = withoutOverlap(found, place, read.key, what);
     const total = totalIn(answer, page.total, what);
     firstTotal ??= total;
-    // Where rows are counted from the beginning, each row that comes or goes moves the others.
-    const isCounted = page.by === 'offset' || page.by === 'page';
-    if (isCounted && total !== null && total !== firstTotal) {
+    // A server may count from the beginning, so that each row that comes or goes moves the others.
+    if (!isUndisturbed(page) && total !== null && total !== firstTotal) {
       throw new Shifted(`the server has stated ${firstTotal} rows, and then ${total}`);
     }
     const current = { rows, answer, total };
@@ -130,7 +129,19 @@ function rowsIn({ document }: RestAnswer, { rows: path, page }: RestStream, what
   });
 }
 
-/** @throws Shifted if the page does not begin with the last row of the page before it */
+/**
+ * True if rows that come or go during the read cannot make it skip others: a page begins after a certain row, or at the last row of
+ * the page before.
+ */
+export function isUndisturbed(page: RestStream['page']): boolean {
+  return page.by === 'keyset' || (page.by === 'offset' && page.size > 1);
+}
+
+/**
+ * The rows after the last row of the page before. If rows were added before it, it is further behind, and all rows are given.
+ *
+ * @throws Shifted if the page does not have the last row of the page before it, because others may have moved before the page
+ */
 function withoutOverlap(
   rows: JsonValue[],
   { overlaps }: PlaceOfPage,
@@ -138,11 +149,11 @@ function withoutOverlap(
   what: string,
 ): JsonValue[] {
   if (overlaps === undefined) return rows;
-  const [first, ...rest] = rows;
   const nameOf = (row: JsonValue | undefined) =>
     (isJsonObject(row) ? keyTextOf(row, key) : null) ?? JSON.stringify(row);
-  if (nameOf(first) === nameOf(overlaps)) return rest;
-  throw new Shifted(`${what} does not begin with the last row of the page before it`);
+  const at = rows.findIndex((row) => nameOf(row) === nameOf(overlaps));
+  if (at >= 0) return at === 0 ? rows.slice(1) : rows;
+  throw new Shifted(`${what} does not have the last row of the page before it`);
 }
 
 /** The request for a page. */

@@ -13,7 +13,16 @@ import { valueAt } from '../document-path.ts';
 import { readBulkRows } from './bulk-job.ts';
 import { childRequest, readChildren } from './child-rows.ts';
 import { textOf } from './placeholders.ts';
-import { type Asked, incomplete, keyTextOf, type RawPage, type RestRead, rawPages, Shifted } from './read-pass.ts';
+import {
+  type Asked,
+  incomplete,
+  isUndisturbed,
+  keyTextOf,
+  type RawPage,
+  type RestRead,
+  rawPages,
+  Shifted,
+} from './read-pass.ts';
 import { type RestAnswer, Unavailable } from './rest-client.ts';
 import type { RestGone } from './rest-options.ts';
 import { createRowPages, rowOf } from './rest-rows.ts';
@@ -49,18 +58,20 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
   for (let pass = 1; ; pass += 1) {
     const pages = createRowPages();
     let opened: number | null = null;
+    let stated: number | null = null;
     try {
       let last: PassPage | null = null;
       // A second pass gives only rows that the first one has not given.
       const seen = pass === 1 ? given : createSeenTexts(KEYS_MAX);
       for await (const page of passOf(read, { kind: 'all' }, seen)) {
         opened ??= openedAt(page.answer);
+        stated ??= page.total;
         last = page;
         for (const { fields, name: rowName, isRepeated, isAbsent } of page.rows) {
           if (isGone(fields, goneOf(read))) continue;
           const isKnown = isRepeated || (pass > 1 && rowName !== null && given.note(rowName, '') === 'same');
           if (isKnown) {
-            if (isRepeated) {
+            if (isRepeated && !isUndisturbed(stream.page)) {
               moved.count += 1;
               moved.example ||= rowName ?? '';
             }
@@ -69,7 +80,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
           yield* pages.add(rowOf(read, fields, isAbsent === true), progressOf(page));
         }
       }
-      assertTotal(read, last);
+      assertTotal(read, stated, last);
       if (moved.count > 0) warnings.add(movedText(read, moved));
       const link = last === null ? null : deltaLinkIn(read, last.answer);
       const cursor = cursorAfter(read, { opened, link });
@@ -106,6 +117,7 @@ export async function* readChanges(read: RestRead, stored: JsonValue | null): As
     const pages = createRowPages(cursor as unknown as JsonValue);
     const warnings = new Set<string>();
     let opened: number | null = null;
+    let stated: number | null = null;
     try {
       let last: PassPage | null = null;
       for await (const page of passOf(read, asked, createSeenTexts(KEYS_MAX))) {
@@ -117,6 +129,7 @@ export async function* readChanges(read: RestRead, stored: JsonValue | null): As
           return;
         }
         opened ??= openedAt(page.answer);
+        stated ??= page.total;
         last = page;
         if ('since' in cursor) noteOlderRows(read, page, { since: cursor.since, warnings });
         for (const { fields, isAbsent } of page.rows) {
@@ -125,7 +138,7 @@ export async function* readChanges(read: RestRead, stored: JsonValue | null): As
           yield* pages.add(row, progressOf(page));
         }
       }
-      assertTotal(read, last);
+      assertTotal(read, stated, last);
       const next = cursorAfter(read, { opened, link: last === null ? null : deltaLinkIn(read, last.answer) });
       if (next === null) throw lostCursor(read);
       yield* pages.end({ cursor: next, ...(warnings.size === 0 ? {} : { warnings: [...warnings] }) });
@@ -195,8 +208,11 @@ async function withChildren(read: RestRead, rows: readonly JsonValue[], fresh: r
   return found;
 }
 
-/** @throws Shifted if the pass has given another number of different rows than the server states */
-function assertTotal(read: RestRead, last: PassPage | null): void {
+/**
+ * @param first the number of rows that the server has stated first
+ * @throws Shifted if the pass has given another number of different rows than the server states
+ */
+function assertTotal(read: RestRead, first: number | null, last: PassPage | null): void {
   const { page } = read.stream;
   if (!('total' in page) || page.total === undefined || last === null || last.answer.status >= 400) return;
   if (last.total === null) {
@@ -205,8 +221,10 @@ function assertTotal(read: RestRead, last: PassPage | null): void {
       'Correct `page.total` of the stream, or the parameter with which the API states the number.',
     );
   }
-  if (last.count !== last.total)
-    throw new Shifted(`${last.count} different rows came, and the server states ${last.total}`);
+  // Beside such a read rows may come and go.
+  const totals = isUndisturbed(page) ? [last.total, first ?? last.total] : [last.total];
+  if (last.count >= Math.min(...totals) && last.count <= Math.max(...totals)) return;
+  throw new Shifted(`${last.count} different rows came, and the server states ${last.total}`);
 }
 
 /** The reason to begin again; null if this was the last pass or another pass cannot help. */

@@ -52,6 +52,18 @@ describe('the rest connector', () => {
     expect(result.warnings.join()).toContain('was read again from its first page');
   });
 
+  it('goes on if a row is added before the page that is read', async () => {
+    let rows: { id: number; name: string }[] = ROWS;
+    const result = await read((call) => {
+      const body = slice(call, rows);
+      if (server.calls.length === 1) rows = [{ id: 0, name: 'New' }, ...ROWS];
+      return { body };
+    }, OFFSET);
+    expect(result.error).toBeNull();
+    expect(ids(result.rows)).toEqual(ALL);
+    expect(result.warnings).toEqual([]);
+  });
+
   it('fails as incomplete if the total stays another one than the number of rows', async () => {
     const { error, pages } = await read((call) => ({ body: { ...slice(call), total: 26 } }), OFFSET);
     expect(error).toMatchObject({
