@@ -78,8 +78,9 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
         } catch (error) {
           const [last] = await reads.lastRuns({ source, limit: 1 });
           if (last !== undefined && last.startedAt >= begunAt) failed.push(...last.streams);
-          // A source that cannot be read says more than one whose rows are refused.
-          if (problem === null || problem.code === 'source.refused') problem = faultOf(error, source);
+          // A source that cannot be read says more than one whose rows need a person.
+          if (problem === null || problem.code === 'source.refused' || problem.code === 'source.gone')
+            problem = faultOf(error, source);
         }
       }
     } finally {

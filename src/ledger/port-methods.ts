@@ -48,6 +48,7 @@ import {
   valuesByHand,
 } from './people/people.ts';
 import { endStream } from './records/end-stream.ts';
+import { checkGone } from './records/gone-records.ts';
 import { decideReleasedItemsOf, settleHeldCreates } from './records/guarded-items.ts';
 import { acceptGuarded, refuseGuarded } from './records/guarded-reads.ts';
 import { countPresent } from './records/look-up-page.ts';
@@ -71,6 +72,7 @@ import { pruneHistory } from './store/upkeep.ts';
 export const READS = {
   itemRecords,
   countPresent,
+  checkGone,
   findLookups,
   recordsByKey,
   pendingRecords,

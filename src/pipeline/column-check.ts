@@ -70,8 +70,8 @@ export function createColumnCheck(needed: readonly NamedColumn[], others: readon
     rows(rows: SourceRow[]): SourceRow[] {
       if (named.length === 0) return rows;
       return rows.map((row) => {
-        const { fields, place, issues } = row;
-        if (place.file !== checked && issues === undefined) {
+        const { fields, place, issues, isGone } = row;
+        if (place.file !== checked && issues === undefined && isGone !== true) {
           columns({ names: Object.keys(fields), where: place.file });
         }
         return renameColumns(row, names);

@@ -52,13 +52,15 @@ export function incomingRecord(
   const note = (one: UnseenInKey): void => void (unseen = [...unseen, one]);
   const fields = storedFields(row.fields, keyColumns, omitted);
   const identity = keyColumns.length === 0 ? ofContent(keyOf, fields) : identityOf(row.fields, keyColumns, note);
-  const issues = unseen.length === 0 ? found : [...found, ...unseen.map(unseenIssue)];
+  const ofRow = unseen.length === 0 ? found : [...found, ...unseen.map(unseenIssue)];
+  const withTombstone = (ones: Issue[]): Issue[] => (row.isGone === true ? [...ones, UNUSABLE_TOMBSTONE] : ones);
+  const issues = withTombstone(ofRow);
   if (identity !== null) return { identity, ...serializeFields(fields, issues), place: row.place, issues };
   // A row without a usable key is identified by its content.
   const isRefused = unseen.some(({ text }) => text.includes('\0'));
   const { raw, hash } = serializeFields(isRefused ? withoutNul(fields) : fields, issues);
-  const keyIssues = keyColumns.length > 0 && unseen.length === 0 ? keyIssuesOf(row, keyColumns, issues) : [];
-  return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...keyIssues] };
+  const keyIssues = keyColumns.length > 0 && unseen.length === 0 ? keyIssuesOf(row, keyColumns, ofRow) : [];
+  return { identity: hash, hash, raw, place: row.place, issues: withTombstone([...ofRow, ...keyIssues]) };
 }
 
 function ofContent(keyOf: KeyOf | null, fields: JsonObject): string | null {
@@ -106,6 +108,12 @@ function issueToStore(
     },
   ];
 }
+
+const UNUSABLE_TOMBSTONE: Issue = {
+  code: 'record.gone',
+  message: 'The row says that its record is gone, but the row cannot be used. So no record was taken away.',
+  cure: 'Correct the other error of the row.',
+};
 
 const NONE_UNSEEN: UnseenInKey[] = [];
 

@@ -1,9 +1,7 @@
-import { fault } from '../domain/faults.ts';
-import { formatPlace } from '../domain/issue.ts';
 import type { Mapper } from '../domain/mapping.ts';
 import type {
   CreatesAfter,
-  EndedStream,
+  GoneSoFar,
   HeldStream,
   MissingGuard,
   OlderExport,
@@ -15,7 +13,7 @@ import type {
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Page, ReadMode, SourceReader, SourceStream } from '../domain/ports/source.ts';
-import type { IncomingRecord, KeyOf } from '../domain/record.ts';
+import type { KeyOf } from '../domain/record.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createBitmap } from '../lib/collections.ts';
 import { messageAndCureOf } from '../lib/errors.ts';
@@ -25,6 +23,15 @@ import { identifyStream } from './identify-stream.ts';
 import { createIgnoredIssues, incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
 import { compareTimes } from './older-snapshot.ts';
+import { goneAfter, type PagePart, partsOfChanges } from './page-parts.ts';
+import {
+  assertIdentified,
+  assertMayBeginAgain,
+  assertReadBefore,
+  excessWarning,
+  refusedFault,
+  shownOf,
+} from './read-faults.ts';
 import { mapAndStore, NOTHING_SEEN, storeUnmapped } from './store-page.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
@@ -54,6 +61,7 @@ export interface PullOptions {
     | 'comparePage'
     | 'countPresent'
     | 'lookUpPage'
+    | 'checkGone'
     | 'stagePage'
     | 'endStream'
     | 'endRun'
@@ -163,7 +171,14 @@ export async function noteUnreadRun(
   return runId;
 }
 
-const NEVER_READ: StreamProgress = { cursor: null, snapshotAt: null, asOf: null, files: {}, identity: null };
+const NEVER_READ: StreamProgress = {
+  cursor: null,
+  snapshotAt: null,
+  asOf: null,
+  files: {},
+  identity: null,
+  isHeld: false,
+};
 
 interface StreamPull extends PullRequest {
   runId: number;
@@ -180,8 +195,15 @@ interface StreamRead extends StreamPull {
   keyOf: KeyOf | null;
   /** True if this snapshot follows a read of changes, so that it shows what the changes have missed. */
   compares: boolean;
-  /** True if no other read of the stream follows in this run. */
+  /** True if no other read of the stream follows in this run, unless this one has to be followed by a snapshot. */
   isLast: boolean;
+}
+
+/** How a read of a stream has ended. */
+interface ReadEnd {
+  held: Held;
+  /** True if this read of changes did not reach its end, and a snapshot has to follow. */
+  needsSnapshot: boolean;
 }
 
 /** Why the guard holds an export; null if it does not. */
@@ -193,27 +215,28 @@ async function pullStream(asked: StreamPull, options: PullOptions, abort: AbortS
   if (identified === null) return null;
   const { keyOf } = identified;
   const stream = identified.nothingNew ? { ...request.stream, pull: only(identified.nothingNew) } : request.stream;
-  const modes = modesOf(request, options.clock.now());
-  let guarded: Held = null;
-  for (const [at, mode] of modes.entries()) {
-    const compares = modes.length > 1 && mode === 'snapshot';
-    const isLast = at === modes.length - 1;
-    guarded = await readStream({ ...request, stream, mode, keyOf, compares, isLast }, options, abort);
-    if (abort.aborted) return null;
-  }
-  return guarded;
+  const [mode, isFollowed] = modesOf(request, options.clock.now());
+  const common = { ...request, stream, keyOf };
+  const first = await readStream({ ...common, mode, compares: false, isLast: !isFollowed }, options, abort);
+  if (abort.aborted) return null;
+  if (!isFollowed && !first.needsSnapshot) return first.held;
+  // What the changes have missed is only known if they were read to their end.
+  const compares = !first.needsSnapshot;
+  const { held } = await readStream({ ...common, mode: 'snapshot', compares, isLast: true }, options, abort);
+  return abort.aborted ? null : held;
 }
 
 /**
- * A stream that can give changes and snapshots begins with a snapshot, because only a snapshot shows all records.
- * Later, a snapshot follows the changes whenever the last snapshot is old. It finds records that the changes have
- * missed, and records that are gone.
+ * The mode of the first read, and whether a snapshot follows it. A stream that can give changes and snapshots begins with a
+ * snapshot, because only a snapshot shows all records. Later, a snapshot follows the changes whenever the last snapshot is
+ * old, or is held by the guard. It finds records that the changes have missed, and records that are gone.
  */
-function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): ReadMode[] {
-  if (stream.reads !== 'changes-and-snapshot') return [stream.reads];
-  if (before.snapshotAt === null || before.cursor === null) return ['snapshot'];
+function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): [first: ReadMode, isFollowed: boolean] {
+  if (stream.reads !== 'changes-and-snapshot') return [stream.reads, false];
+  if (before.snapshotAt === null || before.cursor === null) return ['snapshot', false];
   const age = now - before.snapshotAt;
-  return age >= 0 && age < (stream.snapshotEveryMs ?? snapshotEveryMs) ? ['changes'] : ['changes', 'snapshot'];
+  const isRecent = age >= 0 && age < (stream.snapshotEveryMs ?? snapshotEveryMs);
+  return ['changes', before.isHeld || !isRecent];
 }
 
 /** The stream, whose reads add the warnings of their pages, also if a read fails after them. */
@@ -235,7 +258,7 @@ function only(page: Page): SourceStream['pull'] {
   };
 }
 
-async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<Held> {
+async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<ReadEnd> {
   const { runId, source, stream, before, mode, omit, guard, ignoreMissing, keyOf, warnings } = request;
   const { ledger, emit, mapQueue, wait } = options;
   const isByContent = stream.key.length === 0 && keyOf === null;
@@ -253,40 +276,58 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   let isNew = true;
   let times: StreamEnd['times'];
   let held: OlderExport | null = null;
+  let goneSoFar: GoneSoFar | null = null;
+  let needsSnapshot = false;
   for await (const page of stream.pull({ mode, cursor: mode === 'changes' ? before.cursor : null }, abort)) {
-    if (abort.aborted) return null;
+    if (abort.aborted) return ABORTED;
     if (page.nothingNew === true) {
       assertReadBefore(request);
       isNew = false;
       break;
     }
+    if (page.beginAgain !== undefined) {
+      assertMayBeginAgain(request, page.beginAgain);
+      warnings.add(page.beginAgain);
+      needsSnapshot = true;
+      break;
+    }
     if (mode === 'snapshot' && page.asOf !== undefined && times === undefined) {
       const toCompare = { ...request, warn: (text: string) => warnings.add(text) };
       ({ times, held } = await compareTimes(toCompare, page.asOf, options, abort));
-      if (abort.aborted) return null;
+      if (abort.aborted) return ABORTED;
       if (held !== null) break;
     }
+    if (mode === 'changes') assertIdentified(request, page.rows);
+    const parts: readonly PagePart[] = replaces
+      ? partsOfChanges(page.rows, { key: stream.key, omitted, keyOf })
+      : [{ gone: new Set(), records: incomingRecords(page.rows, stream.key, omitted, keyOf) }];
+    const checked = await checkTombstones(request, { parts, before: goneSoFar }, options, abort);
+    needsSnapshot = checked === 'excess';
+    if (checked === 'excess') break;
+    goneSoFar = checked;
     ignored.count(page.rows);
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;
     const cursor = mode === 'changes' && page.cursor !== undefined ? { cursor: page.cursor } : {};
-    const rows = incomingRecords(page.rows, stream.key, omitted, keyOf);
-    const parts = replaces ? withoutRepeats(rows) : [rows];
-    for (const [at, records] of parts.entries()) {
+    for (const [at, { records, gone }] of parts.entries()) {
       number += 1;
       const cursorOfPart = at === parts.length - 1 ? cursor : {};
-      const toStore = { runId, source, stream: stream.name, records, seen, uncounted, number, ...cursorOfPart };
+      const goneOfPart = gone.size === 0 ? {} : { gone: { identities: [...gone], flagItems: !ignoreMissing } };
+      const part = { runId, source, stream: stream.name, records, seen, uncounted, number };
+      const toStore = { ...part, ...goneOfPart, ...cursorOfPart };
       const staged = await storePage(toStore, { ...options, mapper: request.mapper }, abort);
-      if (staged === null) return null;
+      if (staged === null) return ABORTED;
       uncounted = staged.counted ? 0 : uncounted + records.length;
       read += records.length;
       changed += staged.changed;
       const { done = null, total = null } = page.progress ?? {};
       emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
+      // Other rows that make the items of records that are gone make them now.
+      if (gone.size > 0) await mapQueue.mapStored(source);
       await mapQueue.room(abort);
     }
   }
-  if (abort.aborted) return null;
+  if (abort.aborted) return ABORTED;
   const message = ignored.describe();
   if (message !== null) warnings.add(message);
   const of = { runId, source, stream: stream.name, flagItems: !ignoreMissing, guard };
@@ -296,7 +337,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
     uncounted,
     seen: mode === 'snapshot' && isNew && held === null ? seen : null,
     times,
-    creates: createsAfter(request, held !== null || !isNew),
+    creates: needsSnapshot ? 'keep' : createsAfter(request, held !== null || !isNew),
     warnings: shownOf(warnings),
     ...(held === null ? {} : { held }),
     ...(endCursor === undefined ? {} : { cursor: endCursor }),
@@ -305,69 +346,30 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   const { guarded, refused } = await untilWritable(() => ledger.endStream(end), wait, abort);
   if (isMappedLater) await mapQueue.mapStored(source);
   if (refused !== null) throw refusedFault(request, { ...refused, read });
-  return guarded === null ? null : { message: guarded, isOlder: held !== null };
+  return { held: guarded === null ? null : { message: guarded, isOlder: held !== null }, needsSnapshot };
 }
+
+/** Decides whether the guard allows what the tombstones of a page take away, together with those of the pages before it. */
+async function checkTombstones(
+  request: StreamRead,
+  { parts, before }: { parts: readonly PagePart[]; before: GoneSoFar | null },
+  { ledger, wait }: PullOptions,
+  abort: AbortSignal,
+): Promise<GoneSoFar | null | 'excess'> {
+  const { runId, source, stream, guard, warnings } = request;
+  const identities = goneAfter(parts);
+  if (identities.length === 0) return before;
+  const toCheck = { runId, source, stream: stream.name, identities, before, guard };
+  const { excess, ...checked } = await untilWritable(() => ledger.checkGone(toCheck), wait, abort);
+  if (excess === null) return checked;
+  warnings.add(excessWarning(request, excess, identities));
+  return 'excess';
+}
+
+const ABORTED: ReadEnd = { held: null, needsSnapshot: false };
 
 /** Changes without a new one show as much as other changes. */
 function createsAfter({ isLast, mode }: StreamRead, isWithoutRows: boolean): CreatesAfter {
   if (!isLast) return 'keep';
   return mode === 'snapshot' && isWithoutRows ? 'resume' : 'decide';
-}
-
-/** A stream keeps at most this many warnings of a run (I9). */
-const WARNINGS_MAX = 20;
-
-function shownOf(warnings: ReadonlySet<string>): string[] {
-  const all = [...warnings];
-  if (all.length <= WARNINGS_MAX) return all;
-  return [...all.slice(0, WARNINGS_MAX), `The read has ${all.length - WARNINGS_MAX} more warnings.`];
-}
-
-/** The error for a complete read without any row that can be used. */
-function refusedFault(
-  { source, stream }: StreamPull,
-  { read, place, issues }: NonNullable<EndedStream['refused']> & { read: number },
-): Error {
-  const rows = read === 1 ? 'the only row' : `all ${read} rows`;
-  const first = `The first one is ${formatPlace(place)}: ${issues[0]?.message ?? ''}`;
-  return fault(
-    'source.refused',
-    `${source}/${stream.name}: ${rows} of this export cannot be used, so no record counts as missing. ${first}`.trim(),
-    {
-      suggestion: `Correct the export or the config. All the rows and their reasons: dpp-sync quarantine --source ${source}`,
-    },
-  );
-}
-
-/** Splits a page at each row whose key is repeated. The order of the rows does not change. */
-function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
-  const parts: IncomingRecord[][] = [];
-  let part: IncomingRecord[] = [];
-  let identities = new Set<string>();
-  for (const row of rows) {
-    if (identities.has(row.identity)) {
-      parts.push(part);
-      part = [];
-      identities = new Set();
-    }
-    part.push(row);
-    identities.add(row.identity);
-  }
-  return [...parts, part];
-}
-
-/**
- * Without one complete export the content of the source is unknown, so no run counts as complete.
- *
- * @throws Fault `source.unreadable` if the stream was never read
- */
-function assertReadBefore({ source, stream, before, warnings }: StreamPull): void {
-  if (before.snapshotAt !== null || before.cursor !== null) return;
-  const why = warnings.size === 0 ? 'there is nothing to read.' : shownOf(warnings).join(' ');
-  throw fault('source.unreadable', `${source}/${stream.name} has no export yet: ${why}`, {
-    suggestion:
-      warnings.size === 0
-        ? 'Write a complete export first, and pull again.'
-        : 'Change what the message says about the export, and pull again.',
-  });
 }

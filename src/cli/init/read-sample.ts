@@ -66,7 +66,8 @@ export async function sampleOf(
   let broken = 0;
   let characters = 0;
   for await (const page of pages) {
-    for (const { fields, issues, place } of page.rows) {
+    for (const { fields, issues, place, isGone } of page.rows) {
+      if (isGone === true) continue;
       if (rows.length >= rowsMax || characters >= CHARACTERS_MAX)
         return { rows, lines, broken, damaged, isWhole: false, isTable };
       if (issues !== undefined) {

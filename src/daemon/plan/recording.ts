@@ -46,7 +46,12 @@ export interface Recording {
 /** Adds rows to a digest, which does not depend on how they are divided into pages. */
 function addRows(content: Hash, rows: Page['rows']): void {
   if (rows.length === 0) return;
-  const texts = JSON.stringify(rows.map(({ fields, issues }) => (issues === undefined ? fields : [fields, issues])));
+  const texts = JSON.stringify(
+    rows.map(({ fields, issues, isGone }) => {
+      if (isGone === true) return [fields, issues ?? [], 'gone'];
+      return issues === undefined ? fields : [fields, issues];
+    }),
+  );
   // The list without its brackets.
   content.update(`${texts.slice(1, -1)},`);
 }
@@ -78,6 +83,7 @@ export async function createRecording(folder: string | null): Promise<Recording>
     try {
       for await (const page of of.stream.pull(from, signal)) {
         addRows(of.content, page.rows);
+        if (page.beginAgain !== undefined) of.content.update('begins again\n');
         await keep(read, page);
         yield page;
       }

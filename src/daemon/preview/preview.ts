@@ -77,7 +77,8 @@ export async function openPreview(
       if (!stream) return;
       const mode = stream.reads === 'changes' ? 'changes' : 'snapshot';
       for await (const { rows, progress = null } of stream.pull({ mode, cursor: null }, options.signal)) {
-        yield { records: rows.map((row) => previewOf(row, stream)), progress };
+        const present = rows.filter(({ isGone }) => isGone !== true);
+        yield { records: present.map((row) => previewOf(row, stream)), progress };
       }
     },
     find,
@@ -121,7 +122,7 @@ async function addRowsOf(
     const mode = stream.reads === 'changes' ? 'changes' : 'snapshot';
     let count = 0;
     for await (const page of stream.pull({ mode, cursor: null }, signal)) {
-      for (const { fields, issues } of page.rows) add(table, fields, issues);
+      for (const { fields, issues, isGone } of page.rows) if (isGone !== true) add(table, fields, issues);
       count += page.rows.length;
       if (count >= ROWS_MAX) break;
     }

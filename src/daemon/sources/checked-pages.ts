@@ -39,9 +39,13 @@ export async function* checkedPages(
     if (page.nothingNew === true && (count > 1 || page.rows.length > 0)) {
       throw wrong('rows together with `nothingNew: true`');
     }
+    const { beginAgain } = page;
+    if (beginAgain !== undefined && (typeof beginAgain !== 'string' || beginAgain === '' || page.rows.length > 0)) {
+      throw wrong('`beginAgain` that is no sentence, or rows together with it');
+    }
     if (page.warnings !== undefined && !isTexts(page.warnings)) throw wrong('warnings that are no list of texts');
     if (page.cursor !== undefined && faultIn(page.cursor, 0) !== null) throw wrong('a cursor that is not a JSON value');
-    if (mode === 'changes' && page.cursor === undefined && page.nothingNew !== true) {
+    if (mode === 'changes' && page.cursor === undefined && page.nothingNew !== true && beginAgain === undefined) {
       throw wrong('changes without a cursor');
     }
     yield {
@@ -52,9 +56,10 @@ export async function* checkedPages(
 }
 
 function checkedRow(row: SourceRow, wrong: () => Error): SourceRow {
-  const { fields, place, issues } = (row as SourceRow | null) ?? ({} as Partial<SourceRow>);
+  const { fields, place, issues, isGone } = (row as SourceRow | null) ?? ({} as Partial<SourceRow>);
   const isRow = isObject(fields) && isObject(place) && (issues === undefined || Array.isArray(issues));
-  if (!isRow || faultIn(place as unknown, 0) !== null) throw wrong();
+  if (!isRow || (isGone !== undefined && typeof isGone !== 'boolean') || faultIn(place as unknown, 0) !== null)
+    throw wrong();
   const found = Object.entries(fields).flatMap(([name, value]) => {
     const what = faultIn(value, 0);
     return what === null ? [] : [issueOf(name, what)];
@@ -65,7 +70,7 @@ function checkedRow(row: SourceRow, wrong: () => Error): SourceRow {
     field,
     textOf((fields as Record<string, unknown>)[field]),
   ]);
-  return { fields: { ...fields, ...Object.fromEntries(kept) }, place, issues: [...(issues ?? []), ...found] };
+  return { ...row, fields: { ...fields, ...Object.fromEntries(kept) }, issues: [...(issues ?? []), ...found] };
 }
 
 const isObject = (value: unknown): value is JsonObject =>

@@ -39,7 +39,8 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
           const pages = opened.pull({ name, key, options: own, ...from, signal, onColumns: check?.columns });
           // Tests check the pages of the connectors of this package.
           const sound = isOwn ? pages : checkedPages(pages, { connector: connector.id, stream: name, ...from, signal });
-          return check === null ? sound : withCheckedRows(sound, check);
+          const read = from.mode === 'snapshot' ? withoutTombstones(sound) : sound;
+          return check === null ? read : withCheckedRows(read, check);
         }),
     })),
     async acknowledge(names, signal) {
@@ -51,6 +52,11 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
     },
     close: () => opened.close(),
   };
+}
+
+/** A snapshot without a record says that the record is gone, so a tombstone adds nothing. */
+async function* withoutTombstones(pages: AsyncIterable<Page>): AsyncGenerator<Page> {
+  for await (const page of pages) yield { ...page, rows: page.rows.filter(({ isGone }) => isGone !== true) };
 }
 
 /** The check of the columns of a stream; null if its rows need not have the same columns. */

@@ -43,6 +43,8 @@ export interface StreamProgress {
   files: FileTimes;
   /** What the keys of the stored records were made from; null in a ledger that has not stored it yet. */
   identity: StreamIdentity | null;
+  /** True if the guard holds a snapshot of the stream. Only another snapshot can end that. */
+  isHeld: boolean;
 }
 
 /** A part of the records of a stream that get the keys of another identity. */
@@ -106,8 +108,41 @@ export interface ReadPage {
   records: readonly IncomingRecord[];
   /** The records that this run has seen so far. */
   seen: SeenRecords;
+  /** The records that the page says are gone. They are gone before the rows of the page are stored. */
+  gone?: GoneRecords;
   /** Stored in the same transaction as the page (I1). Absent if the connector has no cursor. */
   cursor?: JsonValue;
+}
+
+/** Records that are gone, by the identities of their rows: all records with such an identity, whatever their occurrence. */
+interface GoneRecords {
+  identities: readonly string[];
+  /** True to mark their items as missing too. */
+  flagItems: boolean;
+}
+
+/** Records that a page of changes says are gone, before the page is stored. */
+export interface GoneToCheck {
+  runId: number;
+  source: string;
+  stream: string;
+  identities: readonly string[];
+  /** The result for the pages before it in this run; null for the first page with such records. */
+  before: GoneSoFar | null;
+  guard: MissingGuard;
+}
+
+/** The figures by which the guard decides about records that reads of changes say are gone. */
+export interface GoneSoFar {
+  /** How many records with items or lookup entries are gone, since the last complete run. */
+  lost: number;
+  /** How many the stream had before, or a part of them that is enough to decide. */
+  known: number;
+}
+
+export interface CheckedGone extends GoneSoFar {
+  /** How many are gone, of how many, and what the guard allows, if they are more; else null. */
+  excess: string | null;
 }
 
 /** A page of a snapshot that may not be stored. */

@@ -182,6 +182,14 @@ export const FAULTS = {
     cure: 'Do what the message says, then read the source again. If a title stands above the header of a file, set `skipLines` (CSV) or `header` (XLSX).',
     ...READ_AGAIN,
   },
+  'source.gone': {
+    exit: 4,
+    title: 'The changes of a source take away more records than the guard allows.',
+    meaning:
+      'The stream gives only changes, so no complete read can show whether these records are gone. None of them counts as missing, and the changes after them are not read.',
+    cure: 'Find out whether the source has really lost these records. If it has, set `guard.maxMissing` or `guard.maxMissingCount` higher for one run.',
+    ...READ_AGAIN,
+  },
   'source.refused': {
     exit: 4,
     title: 'Every row of a complete read has an error.',

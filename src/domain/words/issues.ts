@@ -24,6 +24,12 @@ export const ISSUE_GROUPS = {
         'The row has no value in a key column, the column does not exist, the value has a character inside that nobody can see, or the key has more than 1,024 bytes.',
       cure: 'Fill or correct the value in the source, or correct `key` of the stream.',
     },
+    'record.gone': {
+      title: 'Record that is gone, by a row that cannot be used',
+      meaning:
+        'In a read of changes, a row says that its record is gone. The row has no usable key or another error, so the record counts as present.',
+      cure: 'Correct the other error of the row, or read the source completely.',
+    },
     'row.above': {
       title: 'FIELD is empty below a row that could not be read',
       meaning: 'The column takes the value of the row above, and it is not certain which value this is.',

@@ -8,7 +8,7 @@ import type { MissingGroup } from '../../domain/attention.ts';
 import { codesWith } from '../../domain/delivery/stored-reason.ts';
 import type { MissingSelection } from '../../domain/ports/deliveries.ts';
 import { column, type Reads, statement, type Tx } from '../store/tx.ts';
-import { isOpen, REVISIONS_MAX } from './item-row.ts';
+import { type ItemRow, isOpen, itemColumns, REVISIONS_MAX } from './item-row.ts';
 import { storeMissingAccepted } from './item-writes.ts';
 import { mayBeSinceBackup } from './restored.ts';
 
@@ -95,12 +95,29 @@ const IS_SELECTED = `i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
   AND CASE WHEN @name IS NULL THEN ${IS_MISSING} ELSE i.key = @name OR i.natural_key = @name END`;
 
+/** The items of a source, or those that some records make. */
+export type GoneItems = { source: string } | { records: readonly number[] };
+
+/** The open deliveries of items that need nothing. */
+const OPEN_GONE = `${isOpen('i')} AND ${needsNothing('i')} ORDER BY +i.id`;
+
 type Parameters = MissingSelection & { withdrawing: string };
 
 const SQL = {
   count: column<[Parameters], number>(`SELECT count(*) FROM items i WHERE ${IS_SELECTED}`),
   selected: column<[Parameters], number>(`SELECT i.id FROM items i WHERE ${IS_SELECTED} ORDER BY +i.id`),
+  openOfSource: statement<[string], ItemRow>(
+    `SELECT ${itemColumns('i')} FROM items i WHERE +i.source = ? AND ${OPEN_GONE}`,
+  ),
+  openOfRecords: statement<[string], ItemRow>(
+    `SELECT ${itemColumns('i')} FROM json_each(?) k CROSS JOIN items i ON i.record_id = k.value WHERE ${OPEN_GONE}`,
+  ),
 };
+
+/** The items that their source no longer has, that never reached the API, and whose delivery is open. */
+export function openGoneItems(tx: Tx, of: GoneItems): ItemRow[] {
+  return 'source' in of ? SQL.openOfSource(tx).all(of.source) : SQL.openOfRecords(tx).all(JSON.stringify(of.records));
+}
 
 /**
  * Marks missing items as accepted by a person, or only counts them. Without a name it takes the items about which nobody

@@ -5,7 +5,7 @@ import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { hasRefs, type Item, type ItemKind, type ItemRef } from '../../domain/item.ts';
 import { insertMany } from '../store/many.ts';
-import { column, statement, type Tx } from '../store/tx.ts';
+import { column, type Reads, statement, type Tx } from '../store/tx.ts';
 import { type ItemName, type ItemRow, mayHaveArrived } from './item-row.ts';
 import { markUnconfirmedIfRestored, move } from './revisions.ts';
 
@@ -82,6 +82,10 @@ const SQL = {
     `SELECT DISTINCT i.record_id FROM held_creates h CROSS JOIN items i ON i.id = h.item_id
      WHERE h.stream_id = ? AND i.record_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM items o
        WHERE o.record_id = i.record_id AND o.id NOT IN (SELECT item_id FROM held_creates))`,
+  ),
+  newAmong: column<[string], number>(
+    `SELECT DISTINCT i.record_id FROM json_each(?) k CROSS JOIN items i ON i.record_id = k.value
+     WHERE NOT EXISTS (SELECT 1 FROM items o WHERE o.record_id = i.record_id AND o.id NOT IN (SELECT item_id FROM held_creates))`,
   ),
   keys: column<[number, string, number], string>(
     `SELECT i.key FROM held_creates h CROSS JOIN items i ON i.id = h.item_id
@@ -223,8 +227,13 @@ export function heldCreatesAmong(tx: Tx, itemIds: readonly number[]): Set<number
 }
 
 /** The records that make nothing but held creates: the stream did not have them before. */
-export function newRecordsOf(tx: Tx, streamId: number): Set<number> {
-  return new Set(SQL.newRecords(tx).all(streamId));
+export function newRecordsOf(reads: Reads, streamId: number): Set<number> {
+  return new Set(SQL.newRecords(reads).all(streamId));
+}
+
+/** Those of these records that make nothing but held creates. */
+export function newRecordsAmong(reads: Reads, recordIds: readonly number[]): Set<number> {
+  return new Set(recordIds.length === 0 ? [] : SQL.newAmong(reads).all(JSON.stringify(recordIds)));
 }
 
 /** The keys of the held creates, by kind. At most `limit` keys. */

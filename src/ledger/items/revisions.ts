@@ -12,9 +12,7 @@ import { statement, type Tx } from '../store/tx.ts';
 import {
   type ItemRow,
   idsOf,
-  isOpen,
   isOpenState,
-  itemColumns,
   itemsById,
   mayHaveArrived,
   REVISIONS_MAX,
@@ -22,7 +20,7 @@ import {
   revisionContent,
 } from './item-row.ts';
 import { markByHand, noteEvents, numberIn, removeItems, removeOwners, setIgnoredHashes } from './item-writes.ts';
-import { needsNothing } from './missing.ts';
+import { type GoneItems, openGoneItems } from './missing.ts';
 import { leaveRequests } from './requests.ts';
 import { type WhyUnconfirmed, whyUnconfirmed } from './restored.ts';
 
@@ -99,9 +97,6 @@ const SQL = {
      SELECT ${numberIn('o', 0)}, r.stream_id FROM json_each(?) o CROSS JOIN records r ON r.id = ${numberIn('o', 1)}`,
   ),
   removeReleased: statement<[string]>('DELETE FROM released WHERE item_id IN (SELECT value FROM json_each(?))'),
-  gone: statement<[string], ItemRow>(
-    `SELECT ${itemColumns('i')} FROM items i WHERE +i.source = ? AND ${isOpen('i')} AND ${needsNothing('i')} ORDER BY +i.id`,
-  ),
 };
 
 /** Inserts new items, each with its first revision or without one. The values are those of the columns. */
@@ -349,11 +344,11 @@ export function takeBackDeliveries(tx: Tx, itemIds: readonly number[]): void {
 }
 
 /**
- * Ends the deliveries of items of a source that its last complete reads did not have and that never reached the API.
- * Nothing has to be done about such an item.
+ * Ends the deliveries of items that their source no longer has and that never reached the API: those of a source, or those
+ * of some records. Nothing has to be done about such an item.
  */
-export function endGoneDeliveries(tx: Tx, source: string): void {
-  supersedeRevisions(tx, SQL.gone(tx).all(source));
+export function endGoneDeliveries(tx: Tx, of: GoneItems): void {
+  supersedeRevisions(tx, openGoneItems(tx, of));
 }
 
 /**

@@ -1,17 +1,16 @@
 import type { Issue, Place } from '../../domain/issue.ts';
-import { LOOKUP_VALUES_MAX } from '../../domain/lookup.ts';
 import type { EndedStream, SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
 import { repeatedKey } from '../../domain/record.ts';
-import { itemsOfRecords } from '../items/item-row.ts';
-import { setItemsMissing } from '../items/item-writes.ts';
 import { heldKeysOf, newRecordsOf } from '../items/refs.ts';
-import { disownItems, endGoneDeliveries } from '../items/revisions.ts';
+import { endGoneDeliveries } from '../items/revisions.ts';
 import { column, parseJson, statement, type Tx } from '../store/tx.ts';
 import { countEnough, formSentence, KEYS_COMPARED } from './guard-limits.ts';
 import { checkReleasedItems, settleCreatesOfRead } from './guarded-items.ts';
 import { checkRead, holdOlderExport } from './guarded-reads.ts';
 import { findKnownRecords } from './look-up-page.ts';
-import { dropLookupEntries, isLookedUp, noteStreamRead } from './lookups.ts';
+import { isLookedUp, noteStreamRead } from './lookups.ts';
+import { countUseful, splitLost } from './losses.ts';
+import { dropHeld, markMissing } from './missing-records.ts';
 import { countInterruptedRows, countPresentRecords, countRows, storeWarnings, streamNamed } from './streams.ts';
 
 /** To find out which records are lost takes up to 60 µs a record, and nothing else is done in that time. */
@@ -29,21 +28,10 @@ const IS_REFUSED = `CASE state
   WHEN 'excluded' THEN FALSE WHEN 'mapped' THEN FALSE
   ELSE source_issues IS NOT NULL END`;
 
-/**
- * A condition on a contender `c` whose record is `r`: the record makes the item `i` as it is, or conflicts with it. A record
- * that only has the same natural key makes another item.
- */
-export const MAKES_ITEM = `(r.state = 'mapped' OR r.partial = 1 OR (r.state = 'quarantined' AND EXISTS
-  (SELECT 1 FROM json_each(r.issues) e WHERE e.value ->> 'code' = 'claim.conflict' AND e.value ->> 'value' = i.key)))`;
-
-const hasItem = 'EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)';
-
-const hasEntry = 'EXISTS (SELECT 1 FROM lookup_entries e WHERE e.record_id = r.id AND e.record_id > 0)';
-
 const SQL = {
   presentRecords: column<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL'),
   countMissing: statement<[number, string | null, number | null, number, number]>(
-    'UPDATE run_streams SET missing = ?, guarded = ?, missed_by_changes = ? WHERE run_id = ? AND stream_id = ?',
+    'UPDATE run_streams SET missing = missing + ?, guarded = ?, missed_by_changes = ? WHERE run_id = ? AND stream_id = ?',
   ),
   completeRead: statement<[{ streamId: number; runId: number; read: number; flags: 0 | 1; emptied: 0 | 1 | null }]>(
     `UPDATE streams SET complete_read = @read, flags_missing = @flags, emptied = @emptied,
@@ -52,15 +40,6 @@ const SQL = {
   isAccepted: column<[number], number>('SELECT 1 FROM guarded_reads WHERE stream_id = ? AND accepted_at IS NOT NULL'),
   setTimes: statement<[number, string, number]>('UPDATE streams SET read_as_of = ?, read_files = ? WHERE id = ?'),
   setCursor: statement<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
-  requeueContenders: statement<[string]>(
-    `UPDATE records SET state = 'pending', version = version + 1
-     WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
-       (SELECT c.record_id FROM json_each(?) k CROSS JOIN items i ON i.record_id = k.value
-        CROSS JOIN contenders c ON c.kind = i.kind AND c.key = i.key)`,
-  ),
-  missRecords: statement<[number, string]>(
-    'UPDATE records SET missing_since = ? WHERE id IN (SELECT value FROM json_each(?))',
-  ),
   keys: statement<[string], { id: number; key: string }>(
     'SELECT r.id, r.key FROM json_each(?) k CROSS JOIN records r ON r.id = k.value',
   ),
@@ -85,27 +64,6 @@ const SQL = {
   ),
   row: statement<[number], { place: string; issues: string }>(
     'SELECT place, coalesce(issues, source_issues) AS issues FROM records WHERE id = ?',
-  ),
-  // A record that makes an item which no other present record makes.
-  lastMakers: column<[{ gone: string }], number>(
-    `SELECT DISTINCT i.record_id FROM json_each(@gone) g CROSS JOIN items i ON i.record_id = g.value
-     WHERE NOT EXISTS (SELECT 1 FROM contenders c CROSS JOIN records r ON r.id = c.record_id
-       WHERE c.kind = i.kind AND c.key = i.key AND r.id <> i.record_id AND r.missing_since IS NULL AND ${MAKES_ITEM}
-         AND r.id NOT IN (SELECT value FROM json_each(@gone)))`,
-  ),
-  // A record with a lookup key that no other present record has. A mapping uses at most so many values of a key, so no more are read.
-  lastHolders: column<[{ gone: string }], number>(
-    `SELECT DISTINCT e.record_id FROM json_each(@gone) g CROSS JOIN lookup_entries e ON e.record_id = g.value AND e.record_id > 0
-     WHERE NOT EXISTS (SELECT 1 FROM (SELECT o.record_id FROM lookup_entries o WHERE o.lookup_id = e.lookup_id AND o.key = e.key
-         LIMIT ${LOOKUP_VALUES_MAX + 1}) h WHERE h.record_id NOT IN (SELECT value FROM json_each(@gone)))`,
-  ),
-  spare: column<[{ gone: string }], number>(
-    `SELECT r.id FROM json_each(@gone) g CROSS JOIN records r ON r.id = g.value
-     WHERE r.state IN ('mapped', 'quarantined') AND NOT ${hasItem} AND NOT ${hasEntry}`,
-  ),
-  useful: column<[{ streamId: number; limit: number }], number>(
-    `SELECT count(*) FROM (SELECT 1 FROM records r
-       WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND (${hasItem} OR ${hasEntry}) LIMIT @limit) AS found`,
   ),
 };
 
@@ -156,7 +114,7 @@ export function endStream(
     // Even if the guard holds this read, the rows in `spare` count as missing now. Otherwise a row that was removed or
     // corrected would be shown as repeated or quarantined for as long as the guard holds the read.
     markMissing(tx, [...dropped, ...repeated, ...(guarded === null ? gone : spare)], { flagItems });
-    endGoneDeliveries(tx, source);
+    endGoneDeliveries(tx, { source });
     const flags = flagItems ? 1 : 0;
     if (guarded === null) SQL.completeRead(tx).run({ streamId: row.id, runId, read, flags, emptied });
     SQL.countMissing(tx).run(missing, guarded, missedByChanges ?? null, runId, row.id);
@@ -227,31 +185,6 @@ function splitRepeated(tx: Tx, streamId: number, gone: readonly number[], seen: 
   return { repeated: [...repeated], gone: gone.filter((id) => !repeated.has(id)) };
 }
 
-/** Deletes the held creates of records that are gone again, because these items never reached the platform. */
-function dropHeld(tx: Tx, gone: readonly number[], fresh: Set<number>): { dropped: number[]; known: number[] } {
-  if (fresh.size === 0) return { dropped: [], known: [...gone] };
-  const dropped = gone.filter((id) => fresh.has(id));
-  for (const id of dropped) fresh.delete(id);
-  disownItems(tx, itemsOfRecords(tx, dropped));
-  const isDropped = new Set(dropped);
-  return { dropped, known: gone.filter((id) => !isDropped.has(id)) };
-}
-
-/** Marks records as missing. Other records that make the same items may own them now. */
-export function markMissing(
-  tx: Tx,
-  gone: readonly number[],
-  { flagItems, requeue = true }: { flagItems: boolean; requeue?: boolean },
-): void {
-  if (gone.length === 0) return;
-  const now = tx.clock.now();
-  const ids = JSON.stringify(gone);
-  SQL.missRecords(tx).run(now, ids);
-  dropLookupEntries(tx, gone);
-  if (flagItems) setItemsMissing(tx, gone, now);
-  if (requeue) SQL.requeueContenders(tx).run(ids);
-}
-
 /** The counts of a page without changes. */
 function unchangedRows(rows: number) {
   return { read: rows, unchanged: rows, mapped: 0, excluded: 0, quarantined: 0 };
@@ -271,23 +204,4 @@ function firstIfAllRefused(tx: Tx, streamId: number, seen: SeenRecords): EndedSt
     if (seen.has(id) && (first === undefined || id < first)) first = id;
   const row = first === undefined ? undefined : SQL.row(tx).get(first);
   return row ? { place: parseJson<Place>(row.place), issues: parseJson<Issue[]>(row.issues) } : null;
-}
-
-// Which records an export must not lose. Some records make no item: a quarantined row that never became an item, an
-// excluded row, a row that repeats another one. Such a record may vanish without a loss, however small the file is.
-
-/**
- * Splits the records that a read does not have. `lost` names the records with an item or a lookup key that no other
- * present record has. `spare` names records that lose nothing, and whose state is shown to people.
- */
-function splitLost(tx: Tx, gone: readonly number[]): { lost: number[]; spare: number[] } {
-  if (gone.length === 0) return { lost: [], spare: [] };
-  const listed = { gone: JSON.stringify(gone) };
-  const lost = new Set([...SQL.lastMakers(tx).all(listed), ...SQL.lastHolders(tx).all(listed)]);
-  return { lost: gone.filter((id) => lost.has(id)), spare: SQL.spare(tx).all(listed) };
-}
-
-/** How many present records of a stream have an item or a lookup entry. Counts no further than `limit`. */
-function countUseful(tx: Tx, streamId: number, limit: number): number {
-  return SQL.useful(tx).get({ streamId, limit }) ?? 0;
 }

@@ -25,7 +25,8 @@ const UNCOUNTED_MAX = 20_000;
 export function lookUpPage(reads: Reads, page: PageToLookUp): PageLookUp & { ids: readonly number[] } {
   const { source, stream, records, seen } = page;
   const { id: streamId } = streamNamed(reads, source, stream);
-  const ids = skipUnchanged(reads, { streamId, records, seen });
+  const gone = new Set(page.gone?.identities);
+  const ids = gone.size > 0 ? null : skipUnchanged(reads, { streamId, records, seen });
   if (ids !== null) return mayBeCountedLater(page) ? { skipped: true, ids } : { skipped: false, toMap: [], ids: [] };
   const known = findKnownRecords(
     reads,
@@ -40,7 +41,9 @@ export function lookUpPage(reads: Reads, page: PageToLookUp): PageLookUp & { ids
     // A repeated row is mapped in any case, because only the staging of the page decides to which record it belongs.
     const isRepeated = keys.has(key) || (stored !== undefined && seen.has(stored.id));
     keys.add(key);
-    if (isRepeated || stored === undefined || !isUnchanged(stored, row)) toMap.push(at);
+    // A record that is gone and comes back with the same page is mapped again.
+    const isBack = gone.has(row.identity);
+    if (isRepeated || isBack || stored === undefined || !isUnchanged(stored, row)) toMap.push(at);
   }
   return { skipped: false, toMap, ids: [] };
 }
@@ -81,10 +84,10 @@ export function skipPage(reads: Reads, page: PageToStage): readonly number[] | n
 
 /**
  * True if an unchanged page needs no write. A page with a cursor is written, because the cursor is stored with its page
- * (I1).
+ * (I1), and so is a page that says that records are gone.
  */
-function mayBeCountedLater({ cursor, uncounted = 0, records }: PageToStage | PageToLookUp): boolean {
-  return cursor === undefined && uncounted + records.length <= UNCOUNTED_MAX;
+function mayBeCountedLater({ cursor, gone, uncounted = 0, records }: PageToStage | PageToLookUp): boolean {
+  return cursor === undefined && gone === undefined && uncounted + records.length <= UNCOUNTED_MAX;
 }
 
 /** A stored record, with the columns that are compared with a row. */

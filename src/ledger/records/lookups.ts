@@ -161,8 +161,8 @@ export function changeByHand(
 }
 
 /** True if mappings look up records of this stream. */
-export function isLookedUp(tx: Tx, streamId: number): boolean {
-  return tablesOf(tx, streamId).length > 0;
+export function isLookedUp(reads: Reads, streamId: number): boolean {
+  return tablesOf(reads, streamId).length > 0;
 }
 
 /** Stores the lookup entries of new or changed records of a stream. */
@@ -244,12 +244,12 @@ function storedKeys(ids: ReadonlyMap<string, number>, keys: readonly LookupKey[]
   });
 }
 
-function tablesOf(tx: Tx, streamId: number): readonly StoredTable[] {
-  const { ids, ofStream } = known(tx);
+function tablesOf(reads: Reads, streamId: number): readonly StoredTable[] {
+  const { ids, ofStream } = known(reads);
   if (ids.size === 0) return [];
   const found = ofStream.get(streamId);
   if (found !== undefined) return found;
-  const tables = SQL.tablesOfStream(tx).all(streamId).map(storedTable);
+  const tables = SQL.tablesOfStream(reads).all(streamId).map(storedTable);
   ofStream.set(streamId, tables);
   return tables;
 }

@@ -23,10 +23,11 @@ import { noteReadAfterRestore } from '../items/restored.ts';
 import { endGoneDeliveries } from '../items/revisions.ts';
 import { writeDaemonNote } from '../store/meta.ts';
 import { column, parseJson, parseJsonOrNull, type Reads, statement, type Tx } from '../store/tx.ts';
-import { MAKES_ITEM, markMissing } from './end-stream.ts';
 import { decideReleasedItems, holdCreates, settleHeldCreates } from './guarded-items.ts';
 import { acceptedOlderExport, checkRead } from './guarded-reads.ts';
 import { identifyRows } from './look-up-page.ts';
+import { MAKES_ITEM } from './losses.ts';
+import { markMissing } from './missing-records.ts';
 import { countPendingRows, findStream, type StreamRow, storeWarnings, streamNamed } from './streams.ts';
 
 /** SQL condition on the streams table `s`: true if the config does not have the source of the stream. */
@@ -71,6 +72,7 @@ const SQL = {
   requeueRecords: statement<[number]>(
     "UPDATE records SET state = iif(missing_since IS NULL, 'pending', 'stale'), version = version + 1 WHERE stream_id = ?",
   ),
+  isHeld: column<[number], number>('SELECT 1 FROM guarded_reads WHERE stream_id = ?'),
   readFiles: column<[number], string | null>('SELECT read_files FROM streams WHERE id = ?'),
   setRevision: statement<[string, number]>('UPDATE streams SET mapping_revision = ? WHERE id = ?'),
   insertRunStream: statement<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
@@ -149,6 +151,7 @@ export function startRun(tx: Tx, { source, trigger, askedBy, streams: read, mapp
       snapshotAt: row.snapshotAt,
       ...timesOf(tx, row),
       identity: parseJsonOrNull<StreamIdentity>(row.identity),
+      isHeld: SQL.isHeld(tx).get(row.id) !== undefined,
     };
   }
   return { runId, remapped, streams: progress };
@@ -260,7 +263,7 @@ function releaseLeftStreams(tx: Tx, runId: number, { guard, flagItems }: LeftStr
       continue;
     }
     markMissing(tx, gone, { flagItems, requeue: false });
-    endGoneDeliveries(tx, source);
+    endGoneDeliveries(tx, { source });
   }
   return guarded;
 }

@@ -9,6 +9,7 @@ import { setItemsMissing } from '../items/item-writes.ts';
 import { insertMany, updateMany } from '../store/many.ts';
 import { column, nextId, statement, type Tx } from '../store/tx.ts';
 import type { RecordToStage, StagedState } from './batch.ts';
+import { concludeGone } from './gone-records.ts';
 import { findKnownRecord, type IdentifiedRecord, identifyRows, isUnchanged, type KnownRecord } from './look-up-page.ts';
 import { currentUses, isLookedUp, storeLookupEntries, usersAmong, waitsForOwnStream } from './lookups.ts';
 import { issuesText, stageAll, storeStates, type Tally } from './staging.ts';
@@ -102,6 +103,7 @@ export function stagePage(tx: Tx, page: PageToStage): StoredPage {
   const isCurrent = mapped?.mappingRevision === stream.revision && !deferMapping;
   const results = isCurrent ? mapped.results : NO_RESULTS;
   const to: RecordsTo = { streamId: stream.id, runId, waiting: deferMapping ? 'stale' : 'pending' };
+  concludeGone(tx, stream.id, page);
   const identified = identifyRows(tx, records, stream.id, seen);
   const origin = { source, stream: page.stream, hasNoKey: hasNoKey(stream) };
   const rows = pageRows(tx, records, identified, origin);

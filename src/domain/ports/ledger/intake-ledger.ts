@@ -3,7 +3,9 @@ import type { LookupEntry, LookupKey, LookupTable } from '../../lookup.ts';
 import type { StreamIdentity } from '../../record.ts';
 import type {
   Accepted,
+  CheckedGone,
   EndedStream,
+  GoneToCheck,
   GuardedRead,
   HeldStream,
   IdentifiedRecords,
@@ -66,6 +68,11 @@ export interface IntakeLedger {
    * @throws Fault `interrupted` if the run has ended: a late job of an old run stores nothing
    */
   stagePage(page: PageToStage): Promise<StagedPage>;
+  /**
+   * Whether the guard allows that the records are gone that a page of changes says are gone. Writes nothing. Call it before
+   * `stagePage`, once for each such page.
+   */
+  checkGone(request: GoneToCheck): Promise<CheckedGone>;
   /**
    * Marks records that a complete read did not see as missing, unless the guard treats the read as broken because it
    * has too few records or makes too few items.
