@@ -1,7 +1,8 @@
 import { constants, existsSync, writeFileSync } from 'node:fs';
-import { copyFile, readFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { parse } from 'yaml';
 import { casesFileOf } from '../config/cases/read-cases.ts';
 import { type Environment, processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
@@ -16,6 +17,7 @@ import { printable } from './text/style.ts';
 interface InitOptions {
   from?: string[];
   fromSource?: string;
+  preset?: string;
   force?: boolean;
 }
 
@@ -26,6 +28,7 @@ Examples:
                                                   one config for files that belong together, with how they join
   $ dpp-sync init --from catalog.xml -c shop.yaml
   $ dpp-sync init --from-source erp               mappings for a source of the config, such as a database
+  $ dpp-sync init --preset odoo                   a config for a known system; an unknown name lists all
   $ dpp-sync init                                 an example config, to be written by hand
 
 CSV, JSON, JSON lines, XML, XLSX, BMEcat, GDSN and SAP IDoc files are recognised, also in .gz and .zip form. Each line of
@@ -40,12 +43,17 @@ export function addInitCommand(program: Command, run: RunAction): void {
     .command('init')
     .option('--from <file...>', 'the exported file that is recognised, or several that belong together')
     .option('--from-source <source>', 'propose mappings for a source that the config has already; nothing is written')
+    .option('--preset <name>', 'write a config for a known system, with its streams and mappings')
     .option('--force', 'replace an existing config; without this option, the exit code is 2 if there is one')
     .addHelpText('after', EXAMPLES)
     .action((options: InitOptions) =>
       run((context) => {
-        const { from, fromSource } = options;
-        if (fromSource !== undefined) return initFromSource(fromSource, options, context);
+        const { from, fromSource, preset } = options;
+        if ([from, fromSource, preset].filter((one) => one !== undefined).length > 1) {
+          throw fault('usage', '`--from`, `--from-source` and `--preset` cannot be used together.');
+        }
+        if (preset !== undefined) return initFromPreset(preset, options, context);
+        if (fromSource !== undefined) return initFromSource(fromSource, context);
         return from === undefined ? initByHand(options, context) : initFrom(from, options, context);
       }),
     );
@@ -62,6 +70,33 @@ async function initByHand({ force = false }: InitOptions, context: CommandContex
     ...(cases === null
       ? []
       : [`${printable(casesFileOf(configFile))} has cases of its mappings, which \`dpp-sync test\` runs.`]),
+  );
+  return 0;
+}
+
+/** Writes the config of a known system. */
+async function initFromPreset(name: string, { force = false }: InitOptions, context: CommandContext): Promise<number> {
+  const { output, configFile } = context;
+  const folder = join(context.package.root, 'config', 'presets');
+  const names = (await readdir(folder)).flatMap((file) =>
+    file.endsWith('.yaml') ? file.slice(0, -'.yaml'.length) : [],
+  );
+  if (!names.includes(name)) {
+    throw fault('usage', `There is no preset ${printable(name)}.`, {
+      suggestion: `The presets are ${names.sort().join(', ')}.`,
+    });
+  }
+  const text = await readFile(join(folder, `${name}.yaml`), 'utf8');
+  writeConfig(configFile, text, force);
+  const { sources } = parse(text) as { sources: { id: string }[] };
+  if (output.json) output.document({ ok: true, file: resolve(configFile), preset: name });
+  output.print(
+    `${output.paint('green', '✓')} wrote ${printable(configFile)} from the preset ${name}.`,
+    '',
+    'Next:',
+    '  set the variables and addresses that it names',
+    '  dpp-sync check',
+    ...sources.map(({ id }) => `  dpp-sync preview ${id}`),
   );
   return 0;
 }
@@ -138,9 +173,8 @@ async function initFrom(
 }
 
 /** Prints mappings for a source of the config, to be put into it. */
-async function initFromSource(id: string, { from }: InitOptions, context: CommandContext): Promise<number> {
+async function initFromSource(id: string, context: CommandContext): Promise<number> {
   const { output, configFile } = context;
-  if (from !== undefined) throw fault('usage', '--from and --from-source cannot be used together.');
   const config = await context.loadConfig('unmapped_sources');
   assertSources(config, [id]);
   const source = config.sources.find((one) => one.id === id);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
@@ -404,5 +404,27 @@ describeRealExport('.', 'init --from real exports', (exports) => {
     expect(optionsOf(found)).toMatchObject(options);
     expect(found).toMatchObject(expected);
     expect({ records: found.counts.records, mapped: found.counts.mapped }).toEqual({ records, mapped });
+  });
+});
+
+describe('init --preset', () => {
+  it('writes each preset as a config, and names all of them if there is no such preset', async () => {
+    const folderOfPresets = join(import.meta.dirname, '../../../config/presets');
+    const names = readdirSync(folderOfPresets).map((file) => file.replace('.yaml', ''));
+    expect(names).toContain('bmecat-2005');
+    for (const name of names) {
+      const config = join(folder.path, `${name}.yaml`);
+      const { exitCode, json } = await runHere(['init', '--preset', name, '-c', config, '--json']);
+      expect({ exitCode, document: json() }).toEqual({
+        exitCode: 0,
+        document: { ok: true, file: config, preset: name },
+      });
+      expect(readFileSync(config, 'utf8')).toBe(readFileSync(join(folderOfPresets, `${name}.yaml`), 'utf8'));
+    }
+    const unknown = await runHere(['init', '--preset', '../profiles/default', '-c', join(folder.path, 'x.yaml')]);
+    expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(names.sort().join(', ')) });
+    expect(existsSync(join(folder.path, 'x.yaml'))).toBe(false);
+    const both = await runHere(['init', '--preset', 'gdsn', '--from', 'a.csv', '-c', join(folder.path, 'x.yaml')]);
+    expect(both).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('cannot be used together') });
   });
 });
