@@ -132,7 +132,7 @@ async function initFrom(
   });
   writeConfig(configFile, found.text, force);
   for (const file of found.files) output.print(...foundLines(file, output), '');
-  if (found.files.length > 1) output.print(...joinLines(found, output), '');
+  if (found.files.flatMap(({ records }) => records).length > 1) output.print(...joinLines(found, output), '');
   const made = files.length === 1 ? 'the file' : 'the files';
   output.print(
     `${output.paint('green', '✓')} wrote ${printable(configFile)}. This is what the config makes of ${made}:`,
@@ -212,8 +212,10 @@ function initDocument(
   counts: readonly unknown[],
   { configFile }: CommandContext,
 ) {
-  const documents = files.map(({ file, recognised, source, key, mapping, sample, todo }, at) => {
+  const documents = files.map(({ file, recognised, source, records, todo }, at) => {
     const { connector, title, options, stream, hints, preset = null } = recognised;
+    const [first, ...more] = records;
+    const { key, mapping, sample } = first ?? { key: [], mapping: null, sample: null };
     return {
       from: resolve(file),
       recognised: { connector, title, preset, options, stream, hints },
@@ -221,13 +223,14 @@ function initDocument(
       key,
       mapping,
       sample,
+      more,
       todo,
       counts: counts[at],
     };
   });
-  const [only, ...more] = documents;
+  const [only, ...others] = documents;
   const head = { ok: true, file: resolve(configFile) };
-  return more.length === 0 ? { ...head, ...only } : { ...head, files: documents, joins, joined };
+  return others.length === 0 ? { ...head, ...only, joins, joined } : { ...head, files: documents, joins, joined };
 }
 
 /** Checks that the config file may be written. Call it before a large file is read. */

@@ -1,34 +1,44 @@
 // A proposed mapping is compiled as a run would compile it, and maps the records of the sample.
 
-import type { MappedItem, Mapper, MappingDefinition } from '../../domain/mapping.ts';
+import { createRowEntries } from '../../domain/lookup.ts';
+import type { MappedItem, MappingDefinition, MapResult } from '../../domain/mapping.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import { rootOf } from '../../pipeline/mapping/make-item.ts';
+import type { FoundLookup } from './found-file.ts';
 import { type ProposedLine, type ProposedMapping, writtenExpression } from './proposed-line.ts';
 
-/** The source and the stream of a sample. */
-interface At {
+/** The records of a sample, with the names that the config gives them. */
+export interface Sampled {
   source: string;
   stream: string;
+  rows: readonly JsonObject[];
+  lookups?: readonly FoundLookup[];
 }
 
-async function compiled(mapping: ProposedMapping, at: At): Promise<Mapper | null> {
+/** Maps the records of the sample; null if the mapping has an error. */
+async function mapped(
+  mapping: ProposedMapping,
+  { source, stream, rows, lookups = [] }: Sampled,
+): Promise<MapResult[] | null> {
   const result = await compileMappings({
-    source: at.source,
-    definitions: [definitionOf(mapping, at.stream)],
+    source,
+    definitions: [definitionOf(mapping, stream)],
     baseDir: '.',
+    lookups: Object.fromEntries(lookups.map(({ name, key, value, ...of }) => [name, { ...of, key: [key], value }])),
   });
-  return result.ok ? result.value : null;
+  if (!result.ok) return null;
+  const mapper = result.value;
+  const entries = createRowEntries();
+  for (const table of mapper.lookups ?? []) for (const fields of rows) entries.add(table, fields);
+  return rows.map((fields) => mapper.map({ source, stream, fields, place: {}, issues: [] }, entries.find));
 }
 
 /** The items that the records of a sample become; none if the mapping has an error, which the preview of the config names. */
-export async function itemsOf(mapping: ProposedMapping, rows: readonly JsonObject[], at: At): Promise<MappedItem[]> {
-  const mapper = await compiled(mapping, at);
-  return rows.flatMap((fields) => {
-    const result = mapper?.map({ ...at, fields, place: {}, issues: [] });
-    return result?.status === 'mapped' ? result.items : [];
-  });
+export async function itemsOf(mapping: ProposedMapping, sampled: Sampled): Promise<MappedItem[]> {
+  const results = await mapped(mapping, sampled);
+  return (results ?? []).flatMap((result) => (result.status === 'mapped' ? result.items : []));
 }
 
 /** The codes of rows that lack a value. The reason of a line says how many rows have one. */
@@ -44,17 +54,12 @@ interface Failure {
  * Maps the records of the sample with a proposed mapping. A line that fails for some of them although it is not marked
  * gets a TODO with the message.
  */
-export async function checkProposal(
-  mapping: ProposedMapping,
-  rows: readonly JsonObject[],
-  at: At,
-): Promise<ProposedMapping> {
-  const mapper = await compiled(mapping, at);
+export async function checkProposal(mapping: ProposedMapping, sampled: Sampled): Promise<ProposedMapping> {
+  const results = await mapped(mapping, sampled);
   // The preview of the written config names the problems.
-  if (mapper === null) return mapping;
+  if (results === null) return mapping;
   const failures = new Map<string, Failure>();
-  for (const fields of rows) {
-    const result = mapper.map({ ...at, fields, place: {}, issues: [] });
+  for (const result of results) {
     if (result.status !== 'quarantined') continue;
     const named = new Map(result.issues.map((issue) => [nameOf(issue.field), issue]));
     for (const [name, { code, message }] of named) {
@@ -66,7 +71,7 @@ export async function checkProposal(
   }
   const checked = (line: ProposedLine): ProposedLine => {
     const failure = failures.get(line.name);
-    return failure === undefined || line.isTodo ? line : withFailure(line, failure, rows.length);
+    return failure === undefined || line.isTodo ? line : withFailure(line, failure, results.length);
   };
   return {
     ...mapping,
@@ -86,11 +91,12 @@ function withFailure(line: ProposedLine, { count, message }: Failure, records: n
   return { ...line, reason: `${line.reason}; ${fails}`, isTodo: true };
 }
 
-function definitionOf({ to, key, refs, fields }: ProposedMapping, stream: string): MappingDefinition {
+function definitionOf({ to, key, when, refs, fields }: ProposedMapping, stream: string): MappingDefinition {
   return {
     stream,
     to,
     key: writtenExpression(key) ?? '',
+    ...(when === undefined ? {} : { when: when.expression ?? 'true' }),
     refs: expressionsOf(refs),
     fields: expressionsOf(fields),
     path: 'mappings[0]',

@@ -201,6 +201,12 @@ export function describeUnique({ records, hasRepeats }: Column, isWhole = true):
 
 export const EQUAL_COUNTED_ONCE = 'equal ones counted once';
 
+/** The text of a record in a column of a table, without white space around it. */
+export function textAt(row: JsonObject, name: string): string {
+  const value = row[name];
+  return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+}
+
 /** True if every record has a value in the column. */
 export function isComplete({ values, records }: Column): boolean {
   return values.length === records && records > 0;

@@ -48,10 +48,12 @@ const NAMES = {
     contenurecycle gerecycled contenidoreciclado contenutoriciclato`,
   hazardous: `hazardous ishazardous gefahrstoff gefahrgut dangereux gevaarlijk peligroso pericoloso svhc`,
   product: `parent parentid parentsku parentitem parentitemcode parentproduct parentmaterial productassemblyid assembly
-    assemblyid assemblyno baugruppe oberteil kopfmaterial hauptartikel erzeugnis product productid productno matnr article
+    assemblyid assemblyno assemblynumber parentassembly baugruppe baugruppennummer baugruppennr oberteil kopfmaterial hauptartikel erzeugnis product productid productno matnr article
     articleparent compose produit produitparent produitfini articlecompose ouder moederartikel hoofdartikel eindproduct
     samenstelling stuklijst stuklijstnummer padre articulopadre producto productoterminado prodotto articolopadre
     prodottofinito bom bomno stueckliste stuecklistennummer stlnr`,
+  assembly: `assembly assemblyid assemblyno assemblynumber parentassembly baugruppe baugruppennummer baugruppennr oberteil kopfmaterial
+    ensemble sousensemble samenstelling conjunto ensamblaje assieme sottoassieme zespol sestava zostava`,
   article: `sku articlenumber articleno productnumber productcode artikelnummer artikelnr artnr artikelcode
     materialnummer productnummer codearticle refarticle referencearticle numeroarticle codeproduit refproduit
     referenceproduit codigoarticulo codigoproducto codicearticolo codiceprodotto`,
@@ -61,13 +63,18 @@ const NAMES = {
     refcomposant codematiere refmatiere matierepremiere componente codigocomponente codigomaterial materiaprima
     codicecomponente codicemateriale onderdeel onderdeelnummer onderdeelcode componentnummer materiaalcode materiaalnummer
     grondstof grondstofcode bestandteil teil item itemcode komponentencode teilenummer teilenr bauteilnummer bauteilnr
-    werkstoff rohstoff`,
-  quantity: `quantity qty menge mengec quantityper perassemblyqty quantityperassembly stueckzahl anzahl quantite qte aantal
+    komponentenummer komponentenr werkstoff rohstoff`,
+  quantity: `quantity qty menge mengec quantityper perassemblyqty quantityperassembly stueckzahl anzahl quantite qte aantal mengewert quantityvalue qtyvalue
     hoeveelheid cantidad cant quantita qta amount`,
-  unit: `unit uom unitofmeasure unitcode unitmeasurecode quantityunit mengeneinheit einheit meins basiseinheit me unite
+  unit: `unit uom unitofmeasure unitcode unitmeasurecode quantityunit mengeeinheit mengeneinheit einheit meins basiseinheit me unite
     unitedemesure unitemesure eenheid meeteenheid unidad unidaddemedida unidadmedida unita unitadimisura unitamisura um`,
   position: `position pos posnr posno positionsnummer lineno linenumber line itemposition findnumber ligne poste regel regelnummer
     positie volgnummer linea posicion riga posizione referencedesignator`,
+  level: `level lvl bomlevel structurelevel hierarchylevel treelevel indentlevel levelno ebene stufe strukturstufe strukturebene baustufe
+    fertigungsstufe stuecklistenstufe stuecklistenebene hierarchieebene hierarchiestufe gliederungsstufe niveau niv niveaubom
+    nivel livello laag`,
+  outline: `outline outlinenumber outlinelevel wbs item itemno itemnumber pos position positionsnummer posnr gliederung gliederungsnummer
+    ordnungszahl strukturnummer repere ligne riga`,
   from: `validfrom startdate gueltigab gultigab datuv datevalide valideapartirde geldigvan validodesde validodal`,
   to: `validto enddate gueltigbis gultigbis datub validejusqua geldigtot validohasta validoal`,
 } as const;
@@ -165,6 +172,7 @@ const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
     'enhet enhed mattenhet maleenhed yksikkoe uehik mervieniba matovienetas mertekegyseg egyseg',
     'unitatedemasura unidade unidadedemedida unidademedida μοναδαμετρησησ мярка мернаединица',
   ],
+  level: ['poziom uroven raven razina niva nivaa niveau taso tase limenis lygis szint nivel επιπεδο ниво'],
   position: ['pozycja pozice pozicia pozicija posicao pozitie positie'],
 };
 
@@ -226,6 +234,12 @@ function namingPart(label: string): string {
 /** True if the whole name is a name of the concept, and does not only contain one. */
 export function isExactRank(rank: number): boolean {
   return rank < PARTIAL;
+}
+
+/** True if the whole name of a column is a name of the concept. */
+export function isNamed(column: string, concept: Concept): boolean {
+  const rank = rankOf(column, concept);
+  return rank !== null && isExactRank(rank);
 }
 
 function plainName(label: string): string {

@@ -21,7 +21,7 @@ const SHARE_MIN = 0.5;
 export function asBill<File extends JoinableFile>(file: File, files: readonly File[]): File {
   const { columns, repeats } = file.found;
   const { component, quantity } = partColumns(columns);
-  if (file.mapping.to === 'bom_item' || component === null || quantity === null) return file;
+  if (file.isCertain === true || file.mapping.to === 'bom_item' || component === null || quantity === null) return file;
   const others = files.filter((other) => other !== file);
   const met = columns
     .filter((column) => column !== quantity.column && column.values.length >= column.records * SHARE_MIN)

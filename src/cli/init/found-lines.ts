@@ -5,7 +5,7 @@ import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Output } from '../text/output.ts';
 import { printable, wrap } from '../text/style.ts';
 import type { Join } from './join-files.ts';
-import type { ProposedConfig, ProposedFile } from './propose-config.ts';
+import type { ProposedConfig, ProposedFile, ProposedRecords } from './propose-config.ts';
 import type { ProposedLine } from './proposed-line.ts';
 import type { FoundOption } from './recognise-format.ts';
 
@@ -13,19 +13,21 @@ const WIDTH = 100;
 const NAME_WIDTH = 22;
 const REASON_INDENT = ' '.repeat(NAME_WIDTH + 5);
 
-/** Lines for people about the format that was recognised, and about the mapping that is proposed. */
-export function foundLines(found: ProposedFile, output: Output): string[] {
-  const { file, recognised, mapping, sample, todo } = found;
+/** Lines for people about the format that was recognised, and about the mappings that are proposed. */
+export function foundLines({ file, recognised, records, todo }: ProposedFile, output: Output): string[] {
   const { paint } = output;
   const lines = [`${paint('bold', printable(file))} is ${recognised.title}.`];
   for (const option of [...recognised.options, ...recognised.stream]) lines.push(...optionLines(option, output));
-  if (sample !== null) lines.push(`  ${sampleWords(sample)}`);
+  for (const [at, { stream, sample }] of records.entries()) {
+    if (stream === records[at - 1]?.stream) continue;
+    lines.push(`  ${sampleWords(sample)}`);
+  }
   if (recognised.preset !== undefined) lines.push(`  The mapping comes from config/presets/${recognised.preset}.yaml.`);
-  if (mapping !== null) {
-    const { isTodo = false, reason } = mapping;
+  for (const { mapping } of records) {
+    const { isTodo = false, reason, when } = mapping;
     const kind = { name: 'becomes', expression: kindWord(mapping.to), reason, isTodo };
     lines.push('');
-    for (const line of [kind, mapping.key, ...mapping.refs, ...mapping.fields])
+    for (const line of [kind, mapping.key, ...(when === undefined ? [] : [when]), ...mapping.refs, ...mapping.fields])
       lines.push(...mappedLines(line, output));
   }
   for (const hint of recognised.hints) lines.push(...reasonLines('  ', hint, output));
@@ -36,8 +38,8 @@ export function foundLines(found: ProposedFile, output: Output): string[] {
   return lines;
 }
 
-function optionLines({ name, value, reason, isTodo = false }: FoundOption, output: Output): string[] {
-  return mappedLines({ name, expression: JSON.stringify(value), reason, isTodo }, output);
+function optionLines({ name, value, reason, isTodo = false, isOff = false }: FoundOption, output: Output): string[] {
+  return mappedLines({ name, expression: isOff ? null : JSON.stringify(value), reason, isTodo }, output);
 }
 
 function mappedLines({ name, expression, reason, isTodo }: ProposedLine, output: Output): string[] {
@@ -53,7 +55,7 @@ function reasonLines(indent: string, reason: string, { paint, width }: Output): 
   return wrap(printable(reason), (width ?? WIDTH) - indent.length).map((line) => `${indent}${paint('dim', line)}`);
 }
 
-function sampleWords({ records, columns, broken, isWhole }: NonNullable<ProposedFile['sample']>): string {
+function sampleWords({ records, columns, broken, isWhole }: ProposedRecords['sample']): string {
   const readable = broken === 0 ? '' : `, of which ${formatCount(records)} can be read`;
   return `${isWhole ? '' : 'Of the file, the first '}${counted(records + broken, 'record')} with ${counted(columns, 'column')}${readable}.`;
 }

@@ -54,6 +54,7 @@ export function joinFiles<File extends JoinableFile>(given: readonly File[]): { 
   const owners = new Set([...met.values()].flatMap(({ product }) => product?.articles.map(({ file }) => file) ?? []));
   const parts = new Set([...met.values()].flatMap(({ part }) => part?.articles.map(({ file }) => file) ?? []));
   const kindOf = (file: JoinableFile): 'product' | 'material' => {
+    if (file.isCertain === true) return file.mapping.to === 'material' ? 'material' : 'product';
     if (owners.has(file)) return 'product';
     // Where one file has the products of the BOM items, a file that has only parts of them probably has the materials.
     return file.mapping.to === 'material' || (owners.size > 0 && parts.has(file)) ? 'material' : 'product';
@@ -68,7 +69,7 @@ export function joinFiles<File extends JoinableFile>(given: readonly File[]): { 
 }
 
 function article(file: JoinableFile, kind: 'product' | 'material'): ProposedMapping {
-  if (file.mapping.to === kind) return file.mapping;
+  if (file.isCertain === true || file.mapping.to === kind) return file.mapping;
   const mapping = proposeArticle(file.found.columns, file.key, kind);
   const reason =
     kind === 'material'
@@ -137,10 +138,14 @@ function joinOf({ name }: JoinableFile, ref: Join['ref'], { column, articles, fo
     file: name,
     ref,
     column: column.label,
-    meets: articles.map(({ file }) => file.name),
+    meets: namesOf(articles),
     found,
     of: column.values.length,
   };
+}
+
+function namesOf(articles: readonly Article[]): string[] {
+  return [...new Set(articles.map(({ file }) => file.name))];
 }
 
 /** @param line what the names of the columns alone have shown */
@@ -152,7 +157,7 @@ function refLine(ref: Join['ref'], meeting: Meeting, line: ProposedLine): Propos
     const reason = `${line.reason}; none of its values is a key of another file${zerosText(meeting)}`;
     return { name: ref, expression: line.expression, reason, isTodo: true };
   }
-  const names = articles.map(({ file }) => file.name).join(' and ');
+  const names = namesOf(articles).join(' and ');
   const missed = [...new Set(column.values.filter((value) => articles.every(({ keys }) => !keys.has(value))))];
   const shown = missed.slice(0, MISSED_SHOWN).map((value) => JSON.stringify(value));
   const not = missed.length === 0 ? '' : `, not ${shown.join(', ')}${missed.length > shown.length ? ' …' : ''}`;

@@ -2,7 +2,7 @@ import type { Columns } from './columns.ts';
 import type { FoundKey } from './key-columns.ts';
 import type { ProposedMapping } from './proposed-line.ts';
 
-/** A file or a stream of which it is known what its records are. */
+/** Records of a file or a stream, of which it is known what they become. */
 export interface JoinableFile {
   /** The name of the file, for reasons. */
   name: string;
@@ -13,4 +13,6 @@ export interface JoinableFile {
   /** True if a config has the key already. */
   hasKey: boolean;
   mapping: ProposedMapping;
+  /** True if the file itself shows what the records are, so that values of other files do not change it. */
+  isCertain?: boolean;
 }

@@ -1,7 +1,6 @@
 // One product with its parts, as the proposed mappings join them.
 
-import type { JsonObject } from '../../lib/json.ts';
-import { itemsOf } from './check-proposal.ts';
+import { itemsOf, type Sampled } from './check-proposal.ts';
 import type { ProposedMapping } from './proposed-line.ts';
 
 /** A product of the samples, with the parts that its BOM items name. */
@@ -17,21 +16,15 @@ export interface JoinedProduct {
   }[];
 }
 
-interface Sampled {
-  source: string;
-  stream: string;
-  mapping: ProposedMapping;
-  rows: readonly JsonObject[];
-}
-
 /** The first product whose parts are all in the samples, or else one of which most are. Null without BOM items of a product. */
-export async function joinedProduct(files: readonly Sampled[]): Promise<JoinedProduct | null> {
+export async function joinedProduct(
+  records: readonly { mapping: ProposedMapping; sampled: Sampled }[],
+): Promise<JoinedProduct | null> {
   const names = new Map<string, string>();
   const parts = new Map<string, JoinedProduct['parts']>();
-  const items = await Promise.all(
-    files.map(({ mapping, rows, source, stream }) => itemsOf(mapping, rows, { source, stream })),
-  );
-  const all = items.flat();
+  const items = await Promise.all(records.map(({ mapping, sampled }) => itemsOf(mapping, sampled)));
+  // An assembly that stands twice in a bill makes each of its items twice.
+  const all = [...new Map(items.flat().map((item) => [`${item.kind} ${item.key}`, item])).values()];
   for (const { kind, key, payload } of all)
     if (kind !== 'bom_item') names.set(`${kind} ${key}`, textOf(payload['name']) ?? key);
   const nameOfPart = (key: string, isEither: boolean, kind: string): string | null =>

@@ -1,6 +1,6 @@
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { type Column, describeUnique, EQUAL_COUNTED_ONCE, isComplete } from './columns.ts';
-import { type Concept, isExactRank, rankOf } from './field-names.ts';
+import { isExactRank, isNamed, rankOf } from './field-names.ts';
 import { areAmounts, areCodes, asGtin } from './value-checks.ts';
 
 /** The columns that identify a record, and the reason. */
@@ -55,7 +55,7 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
     .toSorted((one, other) => keyRank(one) - keyRank(other));
   const usable = keyLike.filter(isComplete);
   const [best, ...others] = usable.filter(
-    (column) => column.isUnique && (owner === null || (column !== owner && isNamed(column, 'id'))),
+    (column) => column.isUnique && (owner === null || (column !== owner && isNamed(column.label, 'id'))),
   );
   if (owner === null && (best === undefined || !isExactRank(keyRank(best)))) {
     const better = keyLike.filter((column) => best === undefined || keyRank(column) < keyRank(best));
@@ -104,23 +104,18 @@ function combinations(candidates: readonly Column[], owner: Column | null): Colu
   return [...others.map((column) => [owner, column]), ...pairsOf(others).map((pair) => [owner, ...pair])];
 }
 
-function isNamed({ label }: Column, concept: Concept): boolean {
-  const rank = rankOf(label, concept);
-  return rank !== null && isExactRank(rank);
-}
-
 /** A column with article numbers or ids of which few are repeated or empty; null if there is none. */
 function flawedNumber(keyLike: readonly Column[], repeats: Records['repeats']): FoundKey | null {
   const isNumber = (column: Column) =>
-    isNamed(column, 'sku') || isNamed(column, 'id') || (isPartlyNamed(column) && areCodes(column.values));
+    isNamed(column.label, 'sku') || isNamed(column.label, 'id') || (isPartlyNamed(column) && areCodes(column.values));
   const best = keyLike.find((column) => isNumber(column) && countsOf(column, repeats).share >= DIFFERENT_SHARE_MIN);
   return best === undefined ? null : flawedKey(best, repeats);
 }
 
 /** Explains why a column of article numbers is not the key; an empty text if there is none, or if it is the key. */
 function describeRefusedNumber(keyLike: readonly Column[], key: Column, repeats: Records['repeats']): string {
-  const refused = keyLike.find((column) => isNamed(column, 'sku'));
-  if (refused === undefined || refused === key || isNamed(key, 'sku')) return '';
+  const refused = keyLike.find((column) => isNamed(column.label, 'sku'));
+  if (refused === undefined || refused === key || isNamed(key.label, 'sku')) return '';
   const { different, of } = countsOf(refused, repeats);
   return `; ${refused.label} has ${counted(different, 'different value')} in ${counted(of, 'record')}`;
 }
@@ -191,7 +186,8 @@ function isKeyLike(column: Column): boolean {
   );
 }
 
-function isUniqueTogether(columns: readonly Column[], repeats: Records['repeats']): boolean {
+/** True if no two records have the same values in all of the columns, which every record has. */
+export function isUniqueTogether(columns: readonly Column[], repeats: Records['repeats']): boolean {
   const seen = new Set<string>();
   for (const index of columns[0]?.values.keys() ?? []) {
     if (repeats.has(index)) continue;

@@ -1,34 +1,35 @@
-import { readFileSync } from 'node:fs';
-import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
-import { isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
+import { basename } from 'node:path';
 import { fault } from '../../domain/faults.ts';
-import { comparableName } from '../../domain/natural-key.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { counted, formatCount } from '../../lib/text/amounts.ts';
-import { checkProposal } from './check-proposal.ts';
-import { columnsOf } from './columns.ts';
+import { counted } from '../../lib/text/amounts.ts';
+import { checkProposal, type Sampled } from './check-proposal.ts';
+import { findFile, type PresetFile } from './find-file.ts';
+import type { FoundFile, FoundRecords, FoundStream } from './found-file.ts';
 import { type Join, joinFiles } from './join-files.ts';
-import type { JoinableFile } from './joinable-file.ts';
 import { type JoinedProduct, joinedProduct } from './joined-preview.ts';
-import { keyColumnsOf } from './key-columns.ts';
-import { productOfBomItems, proposeMapping } from './propose-mapping.ts';
+import { presetSources } from './preset-config.ts';
 import type { ProposedMapping } from './proposed-line.ts';
-import { readSample, type Sample, sheetOptions } from './read-sample.ts';
 import { ONLY_ASCII } from './recognise-encoding.ts';
-import { type FileHead, type Recognised, readHead, recogniseFormat } from './recognise-format.ts';
+import type { Recognised } from './recognise-format.ts';
+import { treeRecords } from './tree-records.ts';
 import { type ConfigParts, headText, sourcesText, todoOf } from './write-config.ts';
+
+/** What is proposed for the records of a stream. */
+export interface ProposedRecords {
+  stream: string;
+  key: string[];
+  mapping: ProposedMapping;
+  /** The counts of the records from which the proposal is made. */
+  sample: { records: number; broken: number; isWhole: boolean; columns: number };
+}
 
 /** What is proposed for one file. */
 export interface ProposedFile {
   file: string;
   source: string;
   recognised: Recognised;
-  /** Null if a preset has the mappings. */
-  mapping: ProposedMapping | null;
-  key: string[];
-  /** The counts of the records from which the proposal is made; null if it is made from a preset. */
-  sample: { records: number; broken: number; isWhole: boolean; columns: number } | null;
+  /** Empty if a preset has the mappings. */
+  records: ProposedRecords[];
   /** The lines of the config that have a TODO. */
   todo: string[];
 }
@@ -36,9 +37,9 @@ export interface ProposedFile {
 /** A config for one or several files. */
 export interface ProposedConfig {
   files: ProposedFile[];
-  /** How the files belong together; empty for one file. */
+  /** How the records belong together; empty for a file whose records become items of one kind. */
   joins: Join[];
-  /** A product with its parts; null for one file, and if nothing joins. */
+  /** A product with its parts; null if nothing joins. */
   joined: JoinedProduct | null;
   text: string;
 }
@@ -66,7 +67,7 @@ export async function proposeConfig(files: readonly string[], options: ProposeOp
   for (const file of files) {
     const one = await findFile(file, options);
     if (one.preset !== undefined) throw presetFault(one);
-    found.push({ ...one, source: sourceName(one.stream, found) });
+    found.push({ ...one, source: sourceName(one.streams[0]?.name ?? '', found) });
   }
   shareEncodings(found);
   return await configOf(found, `${basename(files[0] ?? '')} and ${counted(files.length - 1, 'other file')}`, options);
@@ -78,7 +79,9 @@ function shareEncodings(files: readonly FoundFile[]): void {
     [...recognised.options, ...recognised.stream].find(({ name }) => name === 'encoding');
   const shown = files.flatMap((file) => {
     const option = encodingOf(file);
-    return option === undefined || option.reason === ONLY_ASCII ? [] : [{ name: file.name, value: option.value }];
+    return option === undefined || option.reason === ONLY_ASCII
+      ? []
+      : [{ name: basename(file.head.name), value: option.value }];
   });
   const [first] = shown;
   if (first === undefined || shown.some(({ value }) => value !== first.value)) return;
@@ -96,67 +99,12 @@ async function proposeOne(file: string, options: ProposeOptions): Promise<Propos
   const { recognised, path } = found;
   const { source, text } = presetSources(recognised, path, options.root);
   const note = `The mapping comes from config/presets/${found.preset}.yaml, which fits ${recognised.title}.`;
-  const proposed = { file, source, recognised, mapping: null, key: [], sample: null, todo: [] };
+  const proposed = { file, source, recognised, records: [], todo: [] };
   const head = headText([source], `${aboutText(basename(found.head.path))} ${note}`, options.configFile);
   return { files: [proposed], joins: [], joined: null, text: `${head}${text}` };
 }
 
 const aboutText = (files: string): string => `A first config for ${files}, written by \`dpp-sync init --from\`.`;
-
-/** What was found in a file with records, before its mapping is compared with the other files. */
-interface FoundFile extends JoinableFile {
-  head: FileHead;
-  /** The path of the file, relative to the config. */
-  path: string;
-  source: string;
-  stream: string;
-  recognised: Recognised;
-  sample: Sample;
-}
-
-type PresetFile = Pick<FoundFile, 'head' | 'path' | 'recognised'> & { preset: string };
-
-async function findFile(
-  file: string,
-  { configFile, log, signal }: ProposeOptions,
-): Promise<(Omit<FoundFile, 'source'> & { preset?: undefined }) | PresetFile> {
-  const head = await readHead(file, signal);
-  const path = pathFromConfig(head.path, configFile);
-  const recognised = recogniseFormat(head);
-  if (recognised.preset !== undefined) return { head, path, recognised, preset: recognised.preset };
-  if (recognised.connector === 'xlsx') {
-    const { stream, hints } = await sheetOptions(head, { log, signal });
-    recognised.stream.push(...stream);
-    recognised.hints.push(...hints);
-  }
-  const sample = await readSample(head.path, recognised, { log, signal });
-  if (sample.rows.length === 0) throw noRecords(head, sample);
-  const preset = presetOfRecords(recognised.connector, sample.rows);
-  if (preset !== undefined) {
-    return { head, path, recognised: { ...recognised, title: 'an export of InvenTree', preset }, preset };
-  }
-  const name = basename(head.name);
-  const found = columnsOf(sample.rows);
-  const { columns, repeats } = found;
-  const owner = productOfBomItems(columns, name);
-  const key = keyColumnsOf(columns, { repeats, isWhole: sample.isWhole, owner });
-  recognised.hints.push(...repeatHints(repeats, sample.lines), ...damageHints(sample), ...twinHints(sample));
-  const mapping = proposeMapping(columns, key, name);
-  const { isWhole } = sample;
-  return {
-    head,
-    path,
-    stream: streamName(head),
-    name,
-    recognised,
-    sample,
-    found,
-    isWhole,
-    hasKey: false,
-    key,
-    mapping,
-  };
-}
 
 function presetFault({ head, recognised }: PresetFile): Error {
   return fault('usage', `${head.path} is ${recognised.title}, whose config has several streams already.`, {
@@ -174,184 +122,114 @@ function sourceName(stream: string, earlier: readonly FoundFile[]): string {
   }
 }
 
-async function configOf(found: readonly FoundFile[], files: string, options: ProposeOptions): Promise<ProposedConfig> {
-  const { files: joinedFiles, joins } = found.length === 1 ? { files: found, joins: [] } : joinFiles(found);
-  const checked = await Promise.all(
-    joinedFiles.map(async (file) => ({
-      ...file,
-      mapping: await checkProposal(file.mapping, file.sample.rows, file),
-    })),
+/** The files, with the records of bills with levels: these make the articles that no other file has. */
+function withTrees(files: readonly FoundFile[]): FoundFile[] {
+  const articles = files.flatMap(({ records }) => records).filter(({ mapping }) => mapping.to !== 'bom_item');
+  const known = new Set(
+    articles.flatMap(({ key }) => (key?.columns.length === 1 ? (key.columns[0]?.values ?? []) : [])),
   );
-  const parts = checked.map((file): ConfigParts => ({ ...file, columns: file.found }));
-  const seen = checked.map(seenText).join(' ');
+  return files.map((file) => {
+    const { tree, streams, head } = file;
+    const [stream] = streams;
+    if (tree === undefined || stream === undefined) return file;
+    return { ...file, ...treeRecords({ name: basename(head.name), stream, tree }, known) };
+  });
+}
+
+async function configOf(given: readonly FoundFile[], about: string, options: ProposeOptions): Promise<ProposedConfig> {
+  const found = withTrees(given);
+  const all = found.flatMap(({ records }) => records);
+  const { files: joined, joins } = all.length === 1 ? { files: all, joins: [] } : joinFiles(all);
+  const checked: { file: FoundFile; sampled: Sampled; records: FoundRecords }[] = [];
+  for (const file of found) {
+    for (const given of file.records) {
+      const records = joined[all.indexOf(given)] ?? given;
+      const { name, sample } = records.stream;
+      const sampled = { source: file.source, stream: name, rows: sample.rows, lookups: file.lookups };
+      const mapping = await checkProposal(records.mapping, sampled);
+      checked.push({ file, sampled, records: { ...records, mapping } });
+    }
+  }
+  const parts = found.map((file) => partsOf(file, recordsOf(file)));
+  const sampled = checked.map((one) => ({ mapping: one.records.mapping, sampled: one.sampled }));
   const head = headText(
-    checked.map(({ source }) => source),
-    `${aboutText(files)} ${seen}`,
+    found.map(({ source }) => source),
+    `${aboutText(about)} ${found.map(seenText).join(' ')}`,
     options.configFile,
   );
-  const sampled = checked.map(({ source, stream, mapping, sample }) => ({
-    source,
-    stream,
-    mapping,
-    rows: sample.rows,
-  }));
   return {
-    files: checked.map((file, at) => proposedOf(file, parts[at])),
+    files: found.map((file, at) => proposedOf(file, recordsOf(file), parts[at])),
     joins,
-    joined: found.length === 1 ? null : await joinedProduct(sampled),
+    joined: all.length === 1 ? null : await joinedProduct(sampled),
     text: `${head}${sourcesText(...parts)}`,
+  };
+
+  function recordsOf(file: FoundFile): FoundRecords[] {
+    return checked.flatMap((one) => (one.file === file ? [one.records] : []));
+  }
+}
+
+function partsOf(
+  { source, path, recognised, lookups, streams }: FoundFile,
+  records: readonly FoundRecords[],
+): ConfigParts {
+  return {
+    source,
+    path,
+    recognised,
+    lookups,
+    streams: streams.map((stream) => {
+      const own = records.filter((one) => one.stream === stream);
+      const { name, options, found, keyless } = stream;
+      return {
+        stream: name,
+        options,
+        keyless,
+        key: keyOf(stream, own),
+        columns: found,
+        mappings: own.map(({ mapping }) => mapping),
+      };
+    }),
   };
 }
 
-function seenText({ sample, name }: FoundFile, _at: number, { length }: readonly unknown[]): string {
-  const readable = sample.broken === 0 ? '' : `, of which ${sample.rows.length} can be read`;
-  const read = counted(sample.rows.length + sample.broken, 'record');
-  const of = length === 1 ? 'the file' : name;
-  return `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${read} of ${of}${readable}.`;
+/** The key of a stream: its own one, or that of its mapping. */
+function keyOf({ key }: FoundStream, [first]: readonly FoundRecords[]): FoundRecords['key'] {
+  return key === undefined ? (first?.key ?? null) : key;
 }
 
-function proposedOf(file: FoundFile, parts: ConfigParts | undefined): ProposedFile {
-  const { head, source, recognised, mapping, key, sample, found } = file;
+function labelsOf(key: FoundRecords['key']): string[] {
+  return key?.columns.map(({ label }) => label) ?? [];
+}
+
+function seenText({ streams, head }: FoundFile, _at: number, { length }: readonly unknown[]): string {
+  const samples = streams.map(({ sample }) => sample);
+  const counts = samples.map(
+    ({ rows, broken, isWhole }) => `${isWhole ? 'all' : 'the first'} ${counted(rows.length + broken, 'record')}`,
+  );
+  const readable = samples.every(({ broken }) => broken === 0)
+    ? ''
+    : `, of which ${samples.map(({ rows }) => rows.length).join(' and ')} can be read`;
+  const of = length === 1 ? 'the file' : basename(head.name);
+  return `The reasons are from ${counts.join(' and ')} of ${of}${readable}.`;
+}
+
+function proposedOf(file: FoundFile, records: readonly FoundRecords[], parts: ConfigParts | undefined): ProposedFile {
+  const { head, source, recognised } = file;
   return {
     file: head.path,
     source,
     recognised,
-    mapping,
-    key: key?.columns.map(({ label }) => label) ?? [],
-    sample: {
-      records: sample.rows.length,
-      broken: sample.broken,
-      isWhole: sample.isWhole,
-      columns: found.columns.length,
-    },
+    records: records.map((one) => {
+      const { name, sample, found } = one.stream;
+      const { rows, broken, isWhole } = sample;
+      return {
+        stream: name,
+        key: one.stream.keyless === undefined ? labelsOf(keyOf(one.stream, [one])) : [],
+        mapping: one.mapping,
+        sample: { records: rows.length, broken, isWhole, columns: found.columns.length },
+      };
+    }),
     todo: parts === undefined ? [] : todoOf(parts),
   };
-}
-
-const REPEATS_SHOWN = 3;
-
-/** Names the lines of equal records, if lines are known. */
-function repeatHints(repeats: ReadonlyMap<number, number>, lines: readonly number[]): string[] {
-  if (repeats.size === 0) return [];
-  const shown = [...repeats].slice(0, REPEATS_SHOWN).flatMap(([index, first]) => {
-    const [line = 0, before = 0] = [lines[index], lines[first]];
-    return line > 0 && before > 0 ? [`line ${line} repeats line ${before}`] : [];
-  });
-  const named = shown.length === 0 ? '' : `: ${shown.join(', ')}${repeats.size > shown.length ? ' …' : ''}`;
-  const what = repeats.size === 1 ? 'record is equal to an earlier one' : 'records are equal to earlier ones';
-  return [`${formatCount(repeats.size)} ${what} in all columns${named}.`];
-}
-
-const DAMAGED_SHOWN = 5;
-
-/** Names the values that no encoding brings back. */
-function damageHints({ damaged }: Sample): string[] {
-  if (damaged.length === 0) return [];
-  const rest = damaged.length - DAMAGED_SHOWN;
-  const shown = `${damaged.slice(0, DAMAGED_SHOWN).join('; ')}${rest > 0 ? `; and ${formatCount(rest)} more` : ''}`;
-  return [
-    `${counted(damaged.length, 'value is', 'values are')} damaged (U+FFFD): ${shown}. Let the source system write the file again.`,
-  ];
-}
-
-/** Names columns of a table whose names differ only in characters that look the same. */
-function twinHints({ isTable, rows: [row = {}] }: Sample): string[] {
-  const alike = isTable ? Map.groupBy(Object.keys(row), comparableName) : new Map<string, string[]>();
-  return [...alike].flatMap(([form, names]) =>
-    names.length < 2
-      ? []
-      : [
-          `${counted(names.length, 'column has', 'columns have')} the name ${JSON.stringify(form)} in characters that look the same. Give each column its own name in the export.`,
-        ],
-  );
-}
-
-function noRecords({ path }: FileHead, sample: Sample): Error {
-  const { broken } = sample;
-  const damage = damageHints(sample).map((hint) => ` ${hint}`);
-  return fault(
-    'usage',
-    `${path} has no record that can be read${broken === 0 ? '' : `, and ${counted(broken, 'broken one')}`}.${damage.join('')}`,
-    {
-      suggestion: 'Export it with a few records, so that there is something to recognise.',
-    },
-  );
-}
-
-/** The name of the file as the name of a stream: letters, digits and dashes. */
-function streamName({ path }: FileHead): string {
-  const name = basename(path)
-    .replace(/\.(?:gz|zip)$/i, '')
-    .replace(extname(path.replace(/\.(?:gz|zip)$/i, '')), '')
-    .normalize('NFD')
-    .replaceAll(/\p{M}/gu, '')
-    .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
-    .replace(/^[^A-Za-z]+/, '')
-    .replace(/-+$/, '')
-    .slice(0, 64);
-  return name === '' ? 'records' : name;
-}
-
-/** The path of a file in a config: relative to the config's folder, with slashes. */
-function pathFromConfig(file: string, configFile: string): string {
-  const found = relative(dirname(resolve(configFile)), file)
-    .split(sep)
-    .join('/');
-  return found.startsWith('../') || found.startsWith('/') ? found : `./${found}`;
-}
-
-/** The `sources` section of a preset, in which the user's file replaces the example. */
-interface PresetSources {
-  /** The id of the source. */
-  source: string;
-  text: string;
-}
-
-/**
- * Replaces the example files of a preset with the user's file. Streams that the file does not have are left out, with
- * their mappings.
- *
- * @param root the folder of this program's package
- */
-function presetSources(
-  { preset = '', presetStreams, options, stream: streamOptions }: Recognised,
-  path: string,
-  root: string,
-): PresetSources {
-  const document = parseDocument(readFileSync(join(root, 'config', 'presets', `${preset}.yaml`), 'utf8'));
-  for (const name of ['target', 'queue', 'ledger', 'passports']) document.delete(name);
-  document.commentBefore = null;
-  const source = document.getIn(['sources', 0]) as YAMLMap;
-  source.delete('schedule');
-  source.delete('timezone');
-  for (const { name, value } of options) source.setIn(['options', name], value);
-  const streams = source.get('streams') as YAMLMap;
-  for (const name of streams.items.map(({ key }) => String(key))) {
-    if (presetStreams !== undefined && !presetStreams.includes(name)) {
-      streams.delete(name);
-      continue;
-    }
-    const stream = streams.get(name) as YAMLMap;
-    stream.set(
-      'path',
-      path.replaceAll('${', () => '$${'),
-    );
-    stream.delete('files');
-    for (const option of streamOptions) stream.set(option.name, option.value);
-  }
-  const mappings = source.get('mappings');
-  if (isSeq(mappings)) {
-    mappings.items = mappings.items.filter((mapping) => isMap(mapping) && streams.has(String(mapping.get('stream'))));
-  }
-  return {
-    source: String(source.get('id')),
-    text: document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimStart(),
-  };
-}
-
-/** The preset for records that look like the plain JSON files of a known system; null if there is none. */
-function presetOfRecords(connector: string, rows: readonly JsonObject[]): string | undefined {
-  if (connector !== 'json') return undefined;
-  const models = new Set(rows.map(({ model, fields }) => (isJsonObject(fields) ? model : null)));
-  return models.has('part.part') && models.has('part.bomitem') ? 'inventree' : undefined;
 }

@@ -283,7 +283,12 @@ export function productOfBomItems(columns: readonly Column[], name: string): Col
 function bomColumns(columns: readonly Column[], name: string): BomColumns | null {
   const isNamed = BOM_NAME.test(withoutAccents(name));
   const named = chooseExactly(columns, 'product', TEXTS);
-  const { component, quantity } = partColumns(columns.filter((column) => column !== named?.column));
+  const parts = partColumns(columns);
+  const { quantity } = parts;
+  const component =
+    parts.component?.column === named?.column
+      ? partColumns(columns.filter((column) => column !== named?.column)).component
+      : parts.component;
   const article = chooseExactly(
     columns.filter((column) => column !== component?.column),
     'article',
@@ -302,7 +307,18 @@ function bomColumns(columns: readonly Column[], name: string): BomColumns | null
 export function partColumns(columns: readonly Column[]): Pick<BomColumns, 'component' | 'quantity'> {
   const quantity = chooseExactly(columns, 'quantity', { check: asDecimal, shareMin: 0.5 });
   const others = columns.filter((column) => column !== quantity?.column);
-  return { component: chooseExactly(others, 'component', TEXTS), quantity };
+  const component = chooseExactly(others, 'component', TEXTS);
+  // A list of a CAD system calls its parts by their part numbers, as a list of articles does. Only the assembly tells the two apart.
+  const assembly = component === null ? chooseExactly(others, 'assembly', TEXTS) : null;
+  if (assembly === null) return { component, quantity };
+  return {
+    component: chooseExactly(
+      others.filter((column) => column !== assembly.column),
+      'sku',
+      TEXTS,
+    ),
+    quantity,
+  };
 }
 
 /** True if a column has the names of the records, as a list of articles has. */

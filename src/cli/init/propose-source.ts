@@ -69,16 +69,10 @@ export async function proposeForSource(
   const { files, joins } = joinFiles(found);
   const checked = await Promise.all(
     files.map(async (one) => {
-      const place = { source: source.id, stream: one.stream };
-      return { ...one, mapping: await checkProposal(one.mapping, one.sample.rows, place) };
+      const sampled = { source: source.id, stream: one.stream, rows: one.sample.rows };
+      return { ...one, sampled, mapping: await checkProposal(one.mapping, sampled) };
     }),
   );
-  const sampled = checked.map(({ stream, mapping, sample }) => ({
-    source: source.id,
-    stream,
-    mapping,
-    rows: sample.rows,
-  }));
   return {
     streams: checked.map(({ stream, key, mapping, sample, found: { columns } }) => ({
       stream,
@@ -94,8 +88,8 @@ export async function proposeForSource(
     })),
     empty,
     joins,
-    joined: await joinedProduct(sampled),
-    text: mappingsText(checked.map((one) => ({ ...one, columns: one.found }))),
+    joined: await joinedProduct(checked),
+    text: mappingsText(checked.map((one) => ({ ...one, columns: one.found, options: [], mappings: [one.mapping] }))),
   };
 }
 

@@ -33,6 +33,8 @@ export interface ProposedMapping {
   /** True if a person has to look at the kind. */
   isTodo?: boolean;
   key: ProposedLine;
+  /** The condition under which a record becomes an item. Absent if every record does. */
+  when?: ProposedLine;
   refs: ProposedLine[];
   fields: ProposedLine[];
 }

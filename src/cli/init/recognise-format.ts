@@ -21,6 +21,8 @@ export interface FoundOption {
   reason: string;
   /** True if a person has to look at it. */
   isTodo?: boolean;
+  /** True if the evidence is too thin to set the option. It is written as a comment. */
+  isOff?: boolean;
 }
 
 /** The recognised format of a file, and the settings for reading it. */

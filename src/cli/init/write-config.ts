@@ -6,21 +6,32 @@ import { visibleText } from '../../lib/text/safe-text.ts';
 import { DEFAULT_CONFIG, withOwnCommands } from '../own-command.ts';
 import { printable, wrap } from '../text/style.ts';
 import type { Column, Columns } from './columns.ts';
+import type { FoundLookup } from './found-file.ts';
 import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
 import { describeValues, type ProposedLine, type ProposedMapping, writtenExpression } from './proposed-line.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
 
-/** The parts of a config. */
+/** The parts of a source. */
 export interface ConfigParts {
   source: string;
-  stream: string;
   /** The path of the file, relative to the config. */
   path: string;
   recognised: Recognised;
+  lookups: readonly FoundLookup[];
+  streams: readonly ConfigStream[];
+}
+
+/** The parts of a stream. */
+export interface ConfigStream {
+  stream: string;
+  /** The options besides the path. */
+  options: readonly FoundOption[];
   key: FoundKey | null;
-  mapping: ProposedMapping;
+  /** Why the stream needs no key; absent if it needs one. */
+  keyless?: string | undefined;
   columns: Columns;
+  mappings: readonly ProposedMapping[];
 }
 
 /**
@@ -61,41 +72,49 @@ export function sourcesText(...files: readonly ConfigParts[]): string {
   return `${['sources:', ...files.flatMap(sourceLines)].join('\n')}\n`;
 }
 
-function sourceLines(parts: ConfigParts): string[] {
-  const { source, recognised } = parts;
+function sourceLines({ source, path, recognised, lookups, streams }: ConfigParts): string[] {
   return [
     ...yamlLine(2, `- id: ${source}`, 'a name of your choice, which cannot be changed later'),
     ...yamlLine(4, `connector: ${recognised.connector}`, recognised.title),
     ...yamlLine(4, '# schedule: "30 2 * * *"', 'every night at half past two'),
     ...optionLines(4, recognised.options),
     '    streams:',
-    ...streamLines(parts),
+    ...streams.flatMap((stream) => streamLines(stream, path)),
     ...recognised.hints.flatMap((hint) => commentLines(6, hint)),
+    ...lookupLines(lookups),
     '    mappings:',
-    ...mappingLines(parts),
+    ...streams.flatMap(mappingLines),
     ...yamlLine(4, 'onMissing: flag', 'an item that is no longer in the export is shown; or ignore, unpublish'),
     ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', GUARD_REASON),
   ];
 }
 
-/** The parts of a mapping. */
-type MappingParts = Pick<ConfigParts, 'stream' | 'key' | 'mapping' | 'columns'>;
+function lookupLines(lookups: readonly FoundLookup[]): string[] {
+  if (lookups.length === 0) return [];
+  const lines = lookups.flatMap(({ name, stream, key, value, reason }) =>
+    yamlLine(6, `${name}: ${yamlValue({ stream, key, value })}`, reason),
+  );
+  return ['    lookups:', ...lines];
+}
 
-function mappingLines(parts: MappingParts): string[] {
-  const { stream, mapping } = parts;
+function mappingLines(parts: ConfigStream): string[] {
+  const { stream, mappings } = parts;
   return [
-    ...yamlLine(6, `- stream: ${stream}`),
-    ...yamlLine(8, `to: ${mapping.to}`, marked(mapping.reason, mapping.isTodo)),
-    ...mappedLine(8, mapping.key),
-    ...(mapping.refs.length === 0 ? [] : ['        refs:', ...mapping.refs.flatMap((line) => mappedLine(10, line))]),
-    ...fieldLines(mapping.fields),
+    ...mappings.flatMap((mapping) => [
+      ...yamlLine(6, `- stream: ${stream}`),
+      ...yamlLine(8, `to: ${mapping.to}`, marked(mapping.reason, mapping.isTodo)),
+      ...mappedLine(8, mapping.key),
+      ...(mapping.when === undefined ? [] : mappedLine(8, mapping.when)),
+      ...(mapping.refs.length === 0 ? [] : ['        refs:', ...mapping.refs.flatMap((line) => mappedLine(10, line))]),
+      ...fieldLines(mapping.fields),
+    ]),
     ...nestedLines(parts),
     ...unusedLines(parts),
   ];
 }
 
 /** The mappings of a source that a config has already. Streams without a key have a comment with the key to write. */
-export function mappingsText(streams: readonly (MappingParts & { hasKey: boolean })[]): string {
+export function mappingsText(streams: readonly (ConfigStream & { hasKey: boolean })[]): string {
   const keys = streams.flatMap(({ stream, key, hasKey }) => {
     if (hasKey || key === null) return [];
     const names = key.columns.map(({ path: [name = ''] }) => yamlName(name)).join(', ');
@@ -105,8 +124,8 @@ export function mappingsText(streams: readonly (MappingParts & { hasKey: boolean
 }
 
 /** The lines of a mapping that have a TODO, each with name and reason. */
-export function todoOfMapping({ reason, isTodo = false, key, refs, fields }: ProposedMapping): string[] {
-  return todoIn([{ name: 'to', reason, isTodo }, key, ...refs, ...fields]);
+export function todoOfMapping({ reason, isTodo = false, key, when, refs, fields }: ProposedMapping): string[] {
+  return todoIn([{ name: 'to', reason, isTodo }, key, ...(when === undefined ? [] : [when]), ...refs, ...fields]);
 }
 
 const GUARD_REASON =
@@ -126,9 +145,12 @@ function marked(reason: string, isTodo = false): string {
 }
 
 /** The lines with a TODO in the `sources` section, each with name and reason. */
-export function todoOf({ recognised, key, mapping }: ConfigParts): string[] {
-  const found = [...recognised.options, ...recognised.stream, streamKey(key)];
-  return [...todoIn(found), ...todoOfMapping(mapping)];
+export function todoOf({ recognised, streams }: ConfigParts): string[] {
+  const ofStreams = streams.flatMap(({ options, key, keyless, mappings }) => [
+    ...todoIn([...options, ...(keyless === undefined ? [streamKey(key)] : [])]),
+    ...mappings.flatMap(todoOfMapping),
+  ]);
+  return [...todoIn(recognised.options), ...ofStreams];
 }
 
 const todoIn = (lines: readonly { name: string; reason: string; isTodo?: boolean }[]): string[] =>
@@ -141,11 +163,14 @@ function streamKey(key: FoundKey | null) {
   return { name: STREAM_KEY, reason: key?.reason ?? NO_STREAM_KEY, isTodo: key?.isFlawed ?? true };
 }
 
-function streamLines({ stream, path, recognised, key, columns }: ConfigParts): string[] {
+function streamLines({ stream, options, key, keyless, columns }: ConfigStream, path: string): string[] {
   const lines = [`      ${stream}:`, ...yamlLine(8, `path: ${yamlValue(path)}`)];
-  for (const { name, value, reason, isTodo } of recognised.stream) {
-    lines.push(...yamlLine(8, `${name}: ${yamlValue(value)}`, marked(reason, isTodo)));
+  for (const { name, value, reason, isTodo, isOff = false } of options) {
+    const option = `${name}: ${yamlValue(value)}`;
+    if (isOff) lines.push(...commentLines(8, marked(`${name}: ${reason}`, isTodo)), `        # ${option}`);
+    else lines.push(...yamlLine(8, option, marked(reason, isTodo)));
   }
+  if (keyless !== undefined) return [...lines, ...commentLines(8, `no key: ${keyless}`)];
   if (key === null) {
     const example = yamlName(keyExampleOf(columns.columns)?.path[0] ?? 'ID');
     lines.push(...commentLines(8, marked(`${STREAM_KEY}: ${NO_STREAM_KEY}. For example:`, true)));
@@ -167,7 +192,7 @@ function mappedLine(indent: number, line: ProposedLine): string[] {
     : yamlLine(indent, `${name}: ${yamlValue(expression)}`, marked(reason, isTodo));
 }
 
-function nestedLines({ columns, stream, key }: MappingParts): string[] {
+function nestedLines({ columns, stream, key }: ConfigStream): string[] {
   return columns.lists.slice(0, 6).flatMap(({ path, members }) => {
     const names = members.slice(0, 8).join(', ');
     const access = path.join('.');
@@ -185,21 +210,31 @@ const UNUSED_NUMBERS_MAX = 12;
 const UNUSED_MAX = 60;
 
 /** Comments about columns that no line uses, and how to read those with numbers. */
-function unusedLines({ columns, mapping, key }: MappingParts): string[] {
-  const used = new Set(
-    [mapping.key, ...mapping.refs, ...mapping.fields].flatMap(({ expression }) => expression?.match(ACCESS) ?? []),
-  );
-  const left = columns.columns.filter((column) => !used.has(column.access) && key?.columns.includes(column) !== true);
+function unusedLines({ columns, mappings, key, options }: ConfigStream): string[] {
+  const [{ to }] = mappings as [ProposedMapping];
+  const lines = mappings.flatMap((mapping) => [mapping.key, ...mapping.refs, ...mapping.fields]);
+  const used = new Set(lines.flatMap(({ expression }) => expression?.match(ACCESS) ?? []));
+  const named = new Set([
+    ...options.flatMap(({ value }) => textsIn(value)),
+    ...(key?.columns ?? []).map(({ label }) => label),
+  ]);
+  const left = columns.columns.filter((column) => !used.has(column.access) && !named.has(column.label));
   const [empty, unused] = [left.filter(isEmpty), left.filter((column) => !isEmpty(column))];
   const emptyLines =
     empty.length === 0 ? [] : commentLines(6, `In the sample, no record has a value of ${someOf(empty)}.`);
   if (unused.length === 0) return emptyLines;
   const numbers = unused.map(asNumbers).filter((text) => text !== null);
   return [
-    ...commentLines(6, `${sentence(`No line uses ${someOf(unused)}`)} ${fieldsOf(mapping.to, numbers.length)}`),
+    ...commentLines(6, `${sentence(`No line uses ${someOf(unused)}`)} ${fieldsOf(to, numbers.length)}`),
     ...numbers.slice(0, UNUSED_NUMBERS_MAX).flatMap((text) => commentLines(6, text)),
     ...emptyLines,
   ];
+}
+
+/** The texts of an option, such as the names of columns in `tree`. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 const isEmpty = (column: Column): boolean => column.values.length === 0;
@@ -250,17 +285,32 @@ function commentLines(indent: number, comment: string): string[] {
 
 /** A value as YAML on one line. A `${` in the value is escaped. */
 export function yamlValue(value: unknown): string {
-  const escaped = withoutPlaceholders(value);
+  return flowOf(withoutPlaceholders(value));
+}
+
+function flowOf(escaped: unknown): string {
   if (typeof escaped === 'string' && /[\w"]/.test(escaped) && visibleText(escaped) === escaped) {
     return stringify(escaped, { lineWidth: 0, defaultStringType: 'PLAIN', blockQuote: false }).trimEnd();
   }
-  return jsonOf(escaped);
+  if (Array.isArray(escaped)) return `[${escaped.map(yamlItem).join(', ')}]`;
+  if (typeof escaped !== 'object' || escaped === null) return jsonOf(escaped);
+  const members = Object.entries(escaped).map(([name, member]) => `${yamlText(name)}: ${yamlItem(member)}`);
+  return `{ ${members.join(', ')} }`;
+}
+
+/** A value within a list or an object, whose placeholders are escaped. */
+function yamlItem(value: unknown): string {
+  return typeof value === 'string' ? yamlText(value) : flowOf(value);
 }
 
 /** The form of a name in a list in brackets. */
 function yamlName(name: string): string {
-  const isPlain = /^[A-Za-z_][\w-]*$/.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name);
-  return isPlain ? name : jsonOf(withoutPlaceholders(name));
+  return yamlText(name.replaceAll('${', () => '$${'));
+}
+
+function yamlText(text: string): string {
+  const isPlain = /^[A-Za-z_][\w-]*$/.test(text) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(text);
+  return isPlain ? text : jsonOf(text);
 }
 
 /** JSON is YAML, and has no line breaks in it. An escape shows each character that people cannot see. */
@@ -270,5 +320,7 @@ function jsonOf(value: unknown): string {
 
 function withoutPlaceholders(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('${', () => '$${');
-  return Array.isArray(value) ? value.map(withoutPlaceholders) : value;
+  if (Array.isArray(value)) return value.map(withoutPlaceholders);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutPlaceholders(member)]));
 }

@@ -5,7 +5,7 @@ import { columnsOf } from '../../../src/cli/init/columns.ts';
 import { sourcesText, todoOf, yamlLine, yamlValue } from '../../../src/cli/init/write-config.ts';
 import { exceeds } from '../../../src/ledger/records/guard-limits.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { partsOf, proposed, rowsOf, textOf } from './proposed.ts';
+import { partsOf, rowsOf, textOf } from './proposed.ts';
 
 describe('the text of a config', () => {
   it('the text of a config is YAML with every name and value as it was, however odd', () => {
@@ -28,10 +28,9 @@ describe('the text of a config', () => {
       name: 'x',
       ...Object.fromEntries(odd.map((name) => [name, `1,${at}`])),
     }));
-    const { mapping, key } = proposed(rows);
-    const recognised = { connector: 'csv', title: 'CSV', options: [], stream: [], hints: odd };
-    const path = './odd ${x}: #1.csv';
-    const text = sourcesText({ source: 'erp', stream: 's', path, recognised, key, mapping, columns: columnsOf(rows) });
+    const parts = partsOf(rows);
+    parts.path = './odd ${x}: #1.csv';
+    const text = sourcesText({ ...parts, recognised: { ...parts.recognised, hints: odd } });
     expect(parse(text)).toMatchObject({
       sources: [
         {
@@ -43,6 +42,10 @@ describe('the text of a config', () => {
     for (const value of odd) {
       expect(parse(yamlLine(0, `v: ${yamlValue(value)}`, value).join('\n'))).toEqual({
         v: value.replace('${', () => '$${'),
+      });
+      const escaped = value.replace('${', () => '$${');
+      expect(parse(`v: ${yamlValue({ list: [value], [value]: { name: value } })}`)).toEqual({
+        v: { list: [escaped], [value]: { name: escaped } },
       });
     }
   });

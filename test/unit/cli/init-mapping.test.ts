@@ -285,7 +285,7 @@ describe('the check of a proposed mapping', () => {
     const { mapping } = proposed(rows, 'materials.json');
     const share = { name: 'recycled_mass_fraction', expression: 'double(row.share) / 100', reason: 'x', isTodo: false };
     const fields = [...mapping.fields, share];
-    const checked = await checkProposal({ ...mapping, fields }, rows, { source: 'erp', stream: 's' });
+    const checked = await checkProposal({ ...mapping, fields }, { rows, source: 'erp', stream: 's' });
     expect(checked.fields.filter(({ isTodo }) => isTodo)).toEqual([
       expect.objectContaining({ name: 'origin_country' }),
       { ...share, isTodo: true, reason: 'x; fails for 2 of 4 records: double() cannot be called with null.' },
@@ -295,6 +295,6 @@ describe('the check of a proposed mapping', () => {
   it('a line is not marked because some records lack a value', async () => {
     const rows = rowsOf(8, (at) => ({ sku: `A${at}`, name: at === 3 ? '' : `Pump ${at}` }));
     const { mapping } = proposed(rows);
-    expect(await checkProposal(mapping, rows, { source: 'erp', stream: 's' })).toEqual(mapping);
+    expect(await checkProposal(mapping, { rows, source: 'erp', stream: 's' })).toEqual(mapping);
   });
 });

@@ -1,10 +1,10 @@
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
-import { recogniseHeader } from '../../../src/cli/init/read-sample.ts';
 import { recogniseCsv } from '../../../src/cli/init/recognise-csv.ts';
 import { recogniseEncoding } from '../../../src/cli/init/recognise-encoding.ts';
 import { type FileHead, recogniseFormat, recogniseXml } from '../../../src/cli/init/recognise-format.ts';
 import { recogniseJson } from '../../../src/cli/init/recognise-json.ts';
+import { recogniseHeader } from '../../../src/cli/init/recognise-sheet.ts';
 
 const GERMAN = 'Artikel;Bezeichnung\n1;Lüfter groß, grün\n2;Gehäuse für Größe 3\n';
 
@@ -275,9 +275,28 @@ describe('the header of a sheet', () => {
     }));
 
   it('the header of a sheet is the first wide row that has only names', () => {
-    expect(recogniseHeader(rows(['sku', 'name'], ['A', '1']))).toBeNull();
-    expect(recogniseHeader(rows(['Export'], [], ['sku', 'name', 'qty'], ['A', 'x', '1']))).toMatchObject({ value: 3 });
-    expect(recogniseHeader(rows(['1', '2'], ['3', '4']))).toMatchObject({ value: false });
+    const none = new Set<number>();
+    const titled = rows(['Export'], [], ['sku', 'name', 'qty'], ['A', 'x', '1']);
+    expect(recogniseHeader(rows(['sku', 'name'], ['A', '1']), none)).toEqual([]);
+    expect(recogniseHeader(titled, none)).toMatchObject([{ value: 3 }]);
+    expect(recogniseHeader(rows(['1', '2'], ['3', '4']), none)).toMatchObject([{ value: false }]);
+  });
+
+  it('the header of a sheet has two rows if cells are merged in the first one, and each column has a name in one of them', () => {
+    const two = [
+      { name: 'header', value: 1 },
+      { name: 'headerRows', value: 2 },
+    ];
+    const wide = rows(['No', 'Part', '', 'Qty'], ['', 'Code', 'Name', ''], ['P', 'M', 'Steel', '2']);
+    const narrow = rows(
+      ['No', 'Part', '', 'Qty', ''],
+      ['', 'Code', 'Name', 'Value', 'Unit'],
+      ['P', 'M', 'x', '2', 'kg'],
+    );
+    for (const found of [wide, narrow]) expect(recogniseHeader(found, new Set([1]))).toMatchObject(two);
+    expect(recogniseHeader(wide, new Set([3]))).toEqual([]);
+    const unnamed = rows(['No', 'Part', '', 'Qty'], ['A', 'B', '', 'x'], ['P', 'M', 'Steel', '2']);
+    expect(recogniseHeader(unnamed, new Set([1]))).toEqual([]);
   });
 });
 

@@ -26,5 +26,6 @@ export function textOf(rows: JsonObject[]): string {
 export function partsOf(rows: JsonObject[]) {
   const { mapping, key } = proposed(rows);
   const recognised = { connector: 'csv', title: 'CSV', options: [], stream: [], hints: [] };
-  return { source: 'erp', stream: 's', path: './x.csv', recognised, key, mapping, columns: columnsOf(rows) };
+  const stream = { stream: 's', options: [], key, columns: columnsOf(rows), mappings: [mapping] };
+  return { source: 'erp', path: './x.csv', recognised, lookups: [], streams: [stream] };
 }
