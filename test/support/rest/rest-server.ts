@@ -25,9 +25,10 @@ export interface RestReply {
   cut?: true;
 }
 
-/** A real HTTP server on this machine, which answers as a test decides. */
+/** A real HTTP server on this machine, which answers as a test decides. `onCall` is called before a request is answered. */
 export async function startRestServer(answer: (call: RestCall) => RestReply | Promise<RestReply>) {
   const calls: RestCall[] = [];
+  const watched: { onCall: ((number: number) => void) | null } = { onCall: null };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -43,6 +44,7 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
         base: base(),
       };
       calls.push(call);
+      watched.onCall?.(calls.length);
       Promise.resolve(answer(call)).then(
         ({ status = 200, headers = {}, body = null, text: own, cut }) => {
           if (cut) request.socket.destroy();
@@ -57,14 +59,14 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
+  return Object.assign(watched, {
     base: base(),
     calls,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
-  };
+  });
 }
 
 export type RestServer = Awaited<ReturnType<typeof startRestServer>>;
