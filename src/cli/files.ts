@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import { Fault, fileReasonOf, systemCodeOf } from '../lib/errors.ts';
 import { readBoundedFile } from '../lib/files.ts';
+import { makeTemporaryFolder } from '../lib/temporary-folder.ts';
 
 /**
  * Reads a text file that an option names.
@@ -20,8 +20,8 @@ export async function readInputFile(file: string, bytesMax: number): Promise<str
 }
 
 /**
- * Writes a file that appears only when it is complete: it is written under another name in the same folder, synced to
- * the disk, and then renamed.
+ * Writes a file that appears only when it is complete: it is written in a temporary folder beside its place, synced to the
+ * disk, and then moved. The folder of a killed process is removed by the next call for the same place.
  *
  * @param mode the mode of the file, before the umask
  * @param write writes the content; if it throws, no file is left
@@ -36,20 +36,23 @@ export async function writeWholeFile<T>(
   option = '--out',
 ): Promise<{ file: string; written: T }> {
   const file = resolve(path);
-  const partial = join(dirname(file), `.${basename(file)}.${randomUUID()}.part`);
   try {
     await assertReplaceable(file);
-    const handle = await open(partial, 'wx', mode);
+    const folder = await makeTemporaryFolder(dirname(file), 'out');
     try {
-      const written = await write(handle);
-      await handle.sync();
-      await handle.close();
+      const partial = join(folder, basename(file));
+      const handle = await open(partial, 'wx', mode);
+      let written: T;
+      try {
+        written = await write(handle);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
       await rename(partial, file);
       return { file, written };
-    } catch (error) {
-      await handle.close();
-      await rm(partial, { force: true });
-      throw error;
+    } finally {
+      await rm(folder, { recursive: true, force: true });
     }
   } catch (error) {
     if (error instanceof Fault) throw error;

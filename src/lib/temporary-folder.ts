@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemCodeOf } from './errors.ts';
 
 /** A purpose in the names of folders, so that a process only removes what was left behind for the same purpose. */
-export type FolderPurpose = 'files' | 'plan';
+export type FolderPurpose = 'files' | 'out' | 'plan';
 
 /**
  * The name of a folder contains the host, the process and its start, so that the files of a crashed process are

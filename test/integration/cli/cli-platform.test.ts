@@ -103,7 +103,7 @@ describe('pdf', () => {
     expect(statSync(file).mode & 0o777).toBe(0o666 & ~process.umask());
     const again = await run('pdf', '1', '--out', file, '--json');
     expect(again.json()).toMatchObject({ ok: true, sku: 'A-1', file, bytes: statSync(file).size });
-    expect(readdirSync(world.folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+    expect(readdirSync(world.folder).filter((name) => name.startsWith('dpp-sync-out-'))).toEqual([]);
     assertNoSecret(result);
   });
 

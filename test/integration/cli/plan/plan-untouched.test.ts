@@ -209,9 +209,7 @@ describe('a plan that is stopped', () => {
     return process;
   }
   const leftIn = (folder: string): string[] =>
-    readdirSync(folder).filter(
-      (name) => name.includes('dpp-sync-plan-') || name.includes('.part') || name === 'plan.jsonl',
-    );
+    readdirSync(folder).filter((name) => /^dpp-sync-(?:plan|out)-/.test(name) || name === 'plan.jsonl');
 
   it('a plan that Ctrl-C stops is no plan, and leaves nothing', async () => {
     const running = await beginSlowPlan();
@@ -224,17 +222,19 @@ describe('a plan that is stopped', () => {
     expect([...leftIn(join(world.folder, 'data')), ...leftIn(world.folder)]).toEqual([]);
   });
 
-  it('a plan removes the copy of a plan that was killed, and no copy of one that runs', async () => {
+  it('a plan removes what a plan that was killed has left, and nothing of one that runs', async () => {
+    const left = () => [...leftIn(join(world.folder, 'data')), ...leftIn(world.folder)];
     const killed = await beginSlowPlan();
     killed.signal('SIGKILL');
     await killed.ended;
-    expect(leftIn(join(world.folder, 'data'))).toHaveLength(1);
-    expect((await planOf(world)).exitCode).toBe(0);
-    expect(leftIn(join(world.folder, 'data'))).toEqual([]);
+    expect(left()).toHaveLength(2);
+    const other = join(world.folder, 'other.jsonl');
+    expect((await planOf(world, '--out', other)).exitCode).toBe(0);
+    expect(left()).toEqual([]);
     rmSync(join(world.folder, 'begun'));
     const running = await beginSlowPlan();
-    expect((await planOf(world)).exitCode).toBe(0);
-    expect(leftIn(join(world.folder, 'data'))).toHaveLength(1);
+    expect((await planOf(world, '--out', other)).exitCode).toBe(0);
+    expect(left()).toHaveLength(2);
     running.signal('SIGINT');
     expect((await running.ended).exitCode).toBe(1);
   });
