@@ -9,8 +9,10 @@ import type { PlannedItem } from '../../domain/plan.ts';
 import { createPlanOutline, type PlanOutline } from '../../domain/plan-outline.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
+import { assertRoomForCopy } from '../../ledger/backup/private-copy.ts';
 import { closeInOrder, messageOf } from '../../lib/errors.ts';
 import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import { untilWritable } from '../../pipeline/until-writable.ts';
 import type { Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { HeldOpening, RunOpening } from '../sources/pulls.ts';
@@ -38,7 +40,9 @@ export async function openBounded(
   abort: AbortSignal,
 ): Promise<SourceReader | HeldOpening> {
   const { config, held } = options;
-  const { source } = run;
+  const { source, wait } = run;
+  // A run that is not tried would wait as well. The trial itself is not repeated, because it reads the whole source.
+  await untilWritable(async () => assertRoomForCopy(config.ledger), wait, abort);
   const folder = await makeTemporaryFolder(dirname(config.ledger), 'plan');
   const closing = [() => rm(folder, { recursive: true, force: true })];
   const close = (): Promise<void> => closeInOrder(closing);

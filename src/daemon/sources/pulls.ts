@@ -10,7 +10,7 @@ import { type Logger, withLogFields } from '../../lib/logging/logging.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { noteUnreadRun, type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
 import { type CorrectionResult, storeCorrections } from '../../pipeline/store-page.ts';
-import { untilWritable } from '../../pipeline/until-writable.ts';
+import { untilWritable, type WritableWait } from '../../pipeline/until-writable.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 
 export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
@@ -33,6 +33,8 @@ export interface RunOpening {
   /** The mapping with which the run begins. */
   mapper: Mapper;
   open: () => Promise<SourceReader>;
+  /** How long the run may wait for a ledger that cannot be written. */
+  wait: WritableWait;
 }
 
 /** A run that is held. Nothing of it is stored. */
@@ -136,7 +138,8 @@ export function createPulls({
     const { id, omit, guard, onMissing, snapshotEveryMs } = source;
     const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
     const open = async (mapper: Mapper) =>
-      planned?.reader(mapper) ?? gate.open({ source: id, mapper, open: () => openSource(source, config, log) }, abort);
+      planned?.reader(mapper) ??
+      gate.open({ source: id, mapper, open: () => openSource(source, config, log), wait }, abort);
     const opening = { open, mapperOf, ledger: options.ledger, wait };
     const opened = await openToPull({ source: id, ...cause }, opening, abort);
     if (opened === null) {

@@ -44,7 +44,7 @@ export async function copyLedger(file: string, target: string): Promise<PrivateC
   try {
     if (ledger !== null) {
       bindTarget(readMeta({ db: ledger }, 'target') ?? target, target, file);
-      assertRoom(file);
+      assertRoomForCopy(file);
     }
     const folder = await makeTemporaryFolder(parent, 'plan').catch((error: unknown) => {
       throw folderFault(parent, error);
@@ -104,7 +104,12 @@ function copyProcess(): string {
   return fileURLToPath(new URL(`copy-process.${suffix}`, import.meta.url));
 }
 
-function assertRoom(file: string): void {
+/**
+ * Checks that the disk of a ledger has room for a private copy of it.
+ *
+ * @throws Fault `ledger.unwritable`
+ */
+export function assertRoomForCopy(file: string): void {
   const parts = [ledgerPath(file), ...sidecarsOf(ledgerPath(file))];
   const bytes = parts.reduce((sum, part) => sum + (statSync(part, { throwIfNoEntry: false })?.size ?? 0), 0);
   const needed = bytes * (1 + GROWTH);
