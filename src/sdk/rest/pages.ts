@@ -1,41 +1,17 @@
 // How each kind of paging goes on after an answer, and what proves that it was the last one. Nothing is guessed: an answer that does
 // not fit the declared kind is an error, never an end.
 
-import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
+import { isJsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
-import { formatDocumentPath, type PathStep, valueAt } from '../document-path.ts';
+import { formatDocumentPath, valueAt } from '../document-path.ts';
+import { nextCounted } from './counted-pages.ts';
+import { type AnsweredPage, flagAt, type PagedBy, type PlaceOfPage, shownJson, unclear } from './page-places.ts';
 import { textOf } from './placeholders.ts';
 import type { RestAnswer } from './rest-client.ts';
-import type { RestPage } from './rest-options.ts';
-
-export type PagedBy = Exclude<RestPage, { by: 'bulkJob' }>;
-
-/** Where a page begins: at an address that the server gave, or with values for the request. */
-export interface PlaceOfPage {
-  /** A link of the last answer. */
-  link?: string;
-  /** The values of `{{cursor}}`, `{{after}}`, `{{offset}}` or `{{page}}`. */
-  values: JsonObject;
-  /** The row with which the page has to begin, because the pages of `offset` overlap by one row. */
-  overlaps?: JsonValue;
-}
-
-export interface AnsweredPage {
-  answer: RestAnswer;
-  /** All elements of the list in the answer, before anything is left out. */
-  rows: readonly JsonValue[];
-  place: PlaceOfPage;
-  /** How many different rows the read has given so far, with this page. */
-  read: number;
-  /** The number of all rows that the answer states; null if it states none. */
-  total: number | null;
-  /** What was requested, for errors. */
-  what: string;
-}
 
 export function firstPlace(page: PagedBy): PlaceOfPage {
-  if (page.by === 'page') return { values: { page: page.first } };
-  return { values: page.by === 'offset' ? { offset: 0 } : {} };
+  if (page.by === 'page') return { values: { page: page.first, size: page.size }, start: 0 };
+  return page.by === 'offset' ? { values: { offset: 0 }, start: 0 } : { values: {} };
 }
 
 /**
@@ -44,7 +20,7 @@ export function firstPlace(page: PagedBy): PlaceOfPage {
  * @throws a `sourceFault` if the answer neither leads to another page nor proves the end
  */
 export function nextPlace(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
-  const { answer, rows, place, what } = at;
+  const { answer, what } = at;
   const { document } = answer;
   switch (page.by) {
     case 'none':
@@ -54,7 +30,7 @@ export function nextPlace(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
       const link = valueAt(document, page.next);
       if (link === undefined || link === null) return endOfLinks(page.size, at);
       if (typeof link === 'string' && link !== '') return { link, values: {} };
-      throw unclear(what, `${formatDocumentPath(page.next)} is ${JSON.stringify(link)}, which is no address`);
+      throw unclear(what, `${formatDocumentPath(page.next)} is ${shownJson(link)}, which is no address`);
     }
     case 'header': {
       const link = linkIn([answer.headers['link']].flat().join(', '));
@@ -65,61 +41,54 @@ export function nextPlace(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
       const goesOn = page.end === 'flag' ? flagAt(page.more ?? [], at) : cursor !== null;
       if (!goesOn) return page.end === 'flag' ? null : endOfLinks(page.size, at);
       if (typeof cursor === 'string' || typeof cursor === 'number') return { values: { cursor } };
-      throw unclear(
-        what,
-        `another page is announced, and ${formatDocumentPath(page.cursor)} is ${JSON.stringify(cursor)}`,
-      );
+      throw unclear(what, `another page is announced, and ${formatDocumentPath(page.cursor)} is ${shownJson(cursor)}`);
     }
     case 'graphql': {
       const info = valueAt(document, [...page.connection, 'pageInfo']);
       if (!flagAt([...page.connection, 'pageInfo', 'hasNextPage'], at)) return null;
       const cursor = isJsonObject(info) ? memberOf(info, 'endCursor') : undefined;
       if (typeof cursor === 'string') return { values: { cursor } };
-      throw unclear(what, `\`hasNextPage\` is true, and \`endCursor\` is ${JSON.stringify(cursor ?? null)}`);
+      throw unclear(what, `\`hasNextPage\` is true, and \`endCursor\` is ${shownJson(cursor)}`);
     }
-    case 'keyset': {
-      const last = rows.at(-1);
-      if (last === undefined) return null;
-      const after = valueAt(last, page.after);
-      if (typeof after === 'string' || typeof after === 'number') return { values: { after } };
-      throw unclear(what, `the last row has ${JSON.stringify(after ?? null)} at ${formatDocumentPath(page.after)}`);
-    }
+    case 'keyset':
+      return nextKey(page, at);
     case 'offset':
-      return nextOffset(page, at);
-    case 'page': {
-      const number = Number(place.values['page']);
-      return isLastNumbered(page, at) ? null : { values: { page: number + 1 } };
-    }
+    case 'page':
+      return nextCounted(page, at);
   }
 }
 
-/** Pages overlap by one row, so that a row which disappears before them is noticed. */
-function nextOffset(page: PagedBy & { by: 'offset' }, at: AnsweredPage): PlaceOfPage | null {
-  const { rows, place } = at;
-  const last = rows.at(-1);
-  const isOverlapOnly = place.overlaps !== undefined && rows.length === 1;
-  if (page.end === 'shortRawPage' ? last === undefined || isOverlapOnly : isLastNumbered(page, at)) return null;
-  if (last === undefined) return null;
-  const offset = Number(place.values['offset']) + rows.length - 1;
-  return page.size === 1 ? { values: { offset: offset + 1 } } : { values: { offset }, overlaps: last };
+/** @throws a `sourceFault` if the rows are not in the order of their values, because the next page would skip some of them */
+function nextKey(page: PagedBy & { by: 'keyset' }, { rows, what }: AnsweredPage): PlaceOfPage | null {
+  const values = rows.map((row) => valueAt(row, page.after) ?? null);
+  const after = values.at(-1);
+  if (after === undefined) return null;
+  if (typeof after !== 'string' && typeof after !== 'number') {
+    throw unclear(what, `the last row has ${shownJson(after)} at ${formatDocumentPath(page.after)}`);
+  }
+  // Only the server knows the order of texts.
+  const steps = values.slice(1).map((value, at) => stepBetween(values[at] ?? null, value));
+  const direction = steps.find((step) => step !== null && step !== 0);
+  const wrong = steps.findIndex((step) => step !== null && step !== direction);
+  if (wrong >= 0) {
+    throw unclear(
+      what,
+      `the rows are not in the order of different values, because ${shownJson(values[wrong + 1])} follows ${shownJson(values[wrong])} at ${formatDocumentPath(page.after)}`,
+    );
+  }
+  return { values: { after } };
 }
 
-function isLastNumbered(page: PagedBy & { by: 'offset' | 'page' }, at: AnsweredPage): boolean {
-  if (page.end === 'flag') return !flagAt(page.more ?? [], at);
-  if (page.end === 'total') return at.rows.length === 0 || (at.total !== null && at.read >= at.total);
-  return at.rows.length < page.size;
+/** Whether the second value is greater (1), smaller (-1) or the same (0); null for texts that differ. */
+function stepBetween(first: JsonValue, second: JsonValue): number | null {
+  if (typeof first === 'number' && typeof second === 'number') return Math.sign(second - first);
+  return first === second ? 0 : null;
 }
 
 /** The end of pages that lead to each other, if a full page without a successor does not contradict it. */
 function endOfLinks(size: number | undefined, { rows, what }: AnsweredPage): null {
   if (size === undefined || rows.length < size) return null;
   throw unclear(what, `a full page of ${rows.length} rows leads to no other page`);
-}
-
-function flagAt(path: readonly PathStep[], { answer, what }: AnsweredPage): boolean {
-  const flag = valueAt(answer.document, path);
-  if (typeof flag === 'boolean') return flag;
-  throw unclear(what, `${formatDocumentPath(path)} is ${JSON.stringify(flag ?? null)} in place of true or false`);
 }
 
 /** Members in which answers usually have the address of another page. */
@@ -145,15 +114,6 @@ function assertWhole(page: PagedBy & { by: 'none' }, { answer, rows, what }: Ans
       `the stream has \`page: { by: none }\`, and the answer has ${rows.length} rows, which is a full page`,
     );
   }
-}
-
-function unclear(what: string, reason: string): Error {
-  return sourceFault(
-    `The answer for ${what} does not show whether it is the last one: ${reason}. So the read is incomplete.`,
-    {
-      suggestion: 'Correct `page` of the stream after the documentation of the API.',
-    },
-  );
 }
 
 /** The address with `rel="next"` in a header `Link` (RFC 8288); null if there is none. */
@@ -184,7 +144,7 @@ export function totalIn(
   const text = textOf(value);
   if (/^\d{1,15}$/.test(text)) return Number(text);
   const where = isHeader ? `the header ${total.header}` : formatDocumentPath(total);
-  throw sourceFault(`The answer for ${what} has ${JSON.stringify(value)} as the number of all rows, in ${where}.`, {
+  throw sourceFault(`The answer for ${what} has ${shownJson(value)} as the number of all rows, in ${where}.`, {
     suggestion: 'Correct `page.total` of the stream.',
   });
 }

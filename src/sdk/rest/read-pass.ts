@@ -2,11 +2,12 @@
 
 import { createSeenTexts } from '../../lib/collections.ts';
 import { sha256Hex } from '../../lib/hash.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
-import { firstPlace, nextPlace, type PagedBy, type PlaceOfPage, totalIn } from './pages.ts';
-import { fill, type PlaceholderValues, textOf } from './placeholders.ts';
+import { type PagedBy, type PlaceOfPage, Shifted, shownMembers } from './page-places.ts';
+import { firstPlace, nextPlace, totalIn } from './pages.ts';
+import { fill, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
 import type { RestAnswer, RestClient, RestRequest } from './rest-client.ts';
 import { mergeParts, type RestStream } from './rest-options.ts';
 
@@ -34,8 +35,13 @@ export interface RawPage {
   isLast: boolean;
 }
 
-/** The set of rows has changed while it was read, so rows may have been skipped. Another pass can help. */
-export class Shifted extends Error {}
+/** How the reader of a pass sees its rows. */
+export interface PassRows {
+  /** How many different rows the pass has given so far. */
+  count: () => number;
+  /** What distinguishes a row from others; null if nothing does. */
+  nameOf: (row: JsonValue) => string | null;
+}
 
 /** How many different pages and rows of one pass are remembered. */
 const REMEMBERED_MAX = 20_000_000;
@@ -50,12 +56,12 @@ interface Parts {
 /**
  * Reads all pages of a request, in order.
  *
- * @param count tells how many different rows the pass has given so far
  * @throws a `sourceFault` if a page is not what the stream declares, `Shifted` if the rows have moved, `Unavailable` if no answer comes
  */
-export async function* rawPages(read: RestRead, asked: Asked, count: () => number): AsyncGenerator<RawPage> {
+export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }: PassRows): AsyncGenerator<RawPage> {
   const { stream, client, name, pagesMax, signal } = read;
   const page = stream.page as PagedBy;
+  const canResize = statesSize(stream);
   const visited = createSeenTexts(REMEMBERED_MAX);
   const ask = (place: PlaceOfPage, what: string): Promise<RestAnswer> => {
     const { method, url, body, headers } = requestOf(read, asked, place);
@@ -69,8 +75,9 @@ export async function* rawPages(read: RestRead, asked: Asked, count: () => numbe
     const what = `page ${number} of ${name}`;
     if (number > pagesMax)
       throw incomplete(`${name} has more than ${pagesMax} pages.`, 'Raise `limits.pages` of the source.');
-    const { overlaps: _, ...position } = place;
-    if (visited.note(JSON.stringify(position), '') === 'same') {
+    if (visited.note(JSON.stringify([place.link ?? null, place.values]), '') === 'same') {
+      // Rows that go can move a place that is counted from the beginning back to a former one.
+      if (place.start !== undefined) throw new Shifted(`${what} begins where another page has begun`);
       throw incomplete(`The answers for ${name} lead back to a page that was read already, at ${what}.`, CHECK_PAGES);
     }
     const answer = await ask(place, what);
@@ -80,21 +87,29 @@ export async function* rawPages(read: RestRead, asked: Asked, count: () => numbe
     }
     const found = rowsIn(answer, stream, what);
     const digest = found.length === 0 ? '' : sha256Hex(JSON.stringify(found));
-    if (digest !== '' && digest === former)
-      throw incomplete(`The answer for ${what} is the page before it again.`, CHECK_PAGES);
+    if (digest !== '' && digest === former) {
+      const text = `The answer for ${what} is the page before it again`;
+      // A row that is added before the last page moves it by one place.
+      throw place.overlaps === undefined ? incomplete(`${text}.`, CHECK_PAGES) : new Shifted(text);
+    }
     former = digest;
-    const rows = withoutOverlap(found, place, read.key, what);
+    const rows = withoutOverlap(found, place, nameOf, what);
+    if (place.confirms !== undefined) {
+      const { place: before, last } = place.confirms;
+      const again = rowsIn(await ask(before, `the page before ${what}`), stream, what).at(-1);
+      if (again === undefined || !isSame(again, last, nameOf)) throw new Shifted(`the page before ${what} has changed`);
+    }
     const total = totalIn(answer, page.total, what);
     firstTotal ??= total;
     // A server may count from the beginning, so that each row that comes or goes moves the others.
-    if (!isUndisturbed(page) && total !== null && total !== firstTotal) {
+    if (!isUndisturbed(stream) && total !== null && total !== firstTotal) {
       throw new Shifted(`the server has stated ${firstTotal} rows, and then ${total}`);
     }
     const current = { rows, answer, total };
     // The caller counts the rows of a page before the end is decided.
     const held: RawPage = { ...current, isLast: false };
     yield held;
-    const next = nextPlace(page, { answer, rows: found, place, read: count(), total, what });
+    const next = nextPlace(page, { answer, rows: found, place, total, canResize, what });
     if (stream.cap !== undefined && count() >= stream.cap) {
       throw incomplete(
         `${name} has given ${count()} rows, which is the most that the server gives for one request (\`cap\`), so there may be more.`,
@@ -119,41 +134,47 @@ export function incomplete(message: string, suggestion: string): Error {
 function rowsIn({ document }: RestAnswer, { rows: path, page }: RestStream, what: string): JsonValue[] {
   const list = listAt(document, path.length === 0 && page.by === 'graphql' ? [...page.connection, 'nodes'] : path);
   if (list !== undefined) return list;
-  const members = isJsonObject(document)
-    ? Object.keys(document).join(', ')
-    : Array.isArray(document)
-      ? 'a list'
-      : 'no object';
-  throw sourceFault(`The answer for ${what} has no list at ${formatDocumentPath(path)}. It has ${members}.`, {
-    suggestion: 'Correct `rows` of the stream, or its request.',
-  });
+  throw sourceFault(
+    `The answer for ${what} has no list at ${formatDocumentPath(path)}. It has ${shownMembers(document)}.`,
+    {
+      suggestion: 'Correct `rows` of the stream, or its request.',
+    },
+  );
+}
+
+/** True if the request for a page states its size, so that dpp-sync can ask for another one. */
+function statesSize({ query = {}, body = {}, headers = {} }: RestStream): boolean {
+  return placeholdersIn({ query, body, headers }).includes('size');
 }
 
 /**
- * True if rows that come or go during the read cannot make it skip others: a page begins after a certain row, or at the last row of
+ * True if rows that come or go during the read cannot make it skip others: a page begins after a certain row, or has the last row of
  * the page before.
  */
-export function isUndisturbed(page: RestStream['page']): boolean {
-  return page.by === 'keyset' || (page.by === 'offset' && page.size > 1);
+export function isUndisturbed(stream: RestStream): boolean {
+  const { by } = stream.page;
+  return by === 'keyset' || by === 'offset' || (by === 'page' && statesSize(stream));
 }
 
 /**
- * The rows after the last row of the page before. If rows were added before it, it is further behind, and all rows are given.
+ * The rows after the last row of the page before. If that row is not where it was, rows have come or gone, and all rows are given.
  *
  * @throws Shifted if the page does not have the last row of the page before it, because others may have moved before the page
  */
 function withoutOverlap(
   rows: JsonValue[],
   { overlaps }: PlaceOfPage,
-  key: readonly string[],
+  nameOf: PassRows['nameOf'],
   what: string,
 ): JsonValue[] {
   if (overlaps === undefined) return rows;
-  const nameOf = (row: JsonValue | undefined) =>
-    (isJsonObject(row) ? keyTextOf(row, key) : null) ?? JSON.stringify(row);
-  const at = rows.findIndex((row) => nameOf(row) === nameOf(overlaps));
-  if (at >= 0) return at === 0 ? rows.slice(1) : rows;
-  throw new Shifted(`${what} does not have the last row of the page before it`);
+  const at = rows.findIndex((row) => isSame(row, overlaps.row, nameOf));
+  if (at < 0) throw new Shifted(`${what} does not have the last row of the page before it`);
+  return at === overlaps.at ? rows.slice(at + 1) : rows;
+}
+
+function isSame(one: JsonValue, other: JsonValue, nameOf: PassRows['nameOf']): boolean {
+  return (nameOf(one) ?? JSON.stringify(one)) === (nameOf(other) ?? JSON.stringify(other));
 }
 
 /** The request for a page. */

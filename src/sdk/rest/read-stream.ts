@@ -12,6 +12,7 @@ import { sourceFault } from '../connector.ts';
 import { valueAt } from '../document-path.ts';
 import { readBulkRows } from './bulk-job.ts';
 import { childRequest, readChildren } from './child-rows.ts';
+import { Shifted } from './page-places.ts';
 import { textOf } from './placeholders.ts';
 import {
   type Asked,
@@ -21,7 +22,6 @@ import {
   type RawPage,
   type RestRead,
   rawPages,
-  Shifted,
 } from './read-pass.ts';
 import { type RestAnswer, Unavailable } from './rest-client.ts';
 import type { RestGone } from './rest-options.ts';
@@ -71,7 +71,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
           if (isGone(fields, goneOf(read))) continue;
           const isKnown = isRepeated || (pass > 1 && rowName !== null && given.note(rowName, '') === 'same');
           if (isKnown) {
-            if (isRepeated && !isUndisturbed(stream.page)) {
+            if (isRepeated && !isUndisturbed(stream)) {
               moved.count += 1;
               moved.example ||= rowName ?? '';
             }
@@ -155,7 +155,9 @@ async function* passOf(read: RestRead, asked: Asked, seen: Seen): AsyncGenerator
   const { stream } = read;
   let count = 0;
   const raw: AsyncIterable<RawPage> =
-    stream.page.by === 'bulkJob' ? readBulkRows(read, asked) : rawPages(read, asked, () => count);
+    stream.page.by === 'bulkJob'
+      ? readBulkRows(read, asked)
+      : rawPages(read, asked, { count: () => count, nameOf: (row) => nameOf(read, row) });
   for await (const { rows, answer, total, isLast } of raw) {
     const names = rows.map((row) => nameOf(read, row));
     const own = new Set<string>();
@@ -222,7 +224,7 @@ function assertTotal(read: RestRead, first: number | null, last: PassPage | null
     );
   }
   // Beside such a read rows may come and go.
-  const totals = isUndisturbed(page) ? [last.total, first ?? last.total] : [last.total];
+  const totals = isUndisturbed(read.stream) ? [last.total, first ?? last.total] : [last.total];
   if (last.count >= Math.min(...totals) && last.count <= Math.max(...totals)) return;
   throw new Shifted(`${last.count} different rows came, and the server states ${last.total}`);
 }

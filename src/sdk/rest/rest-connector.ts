@@ -6,7 +6,6 @@ import { type RestRead, rawPages } from './read-pass.ts';
 import { readAll, readChanges } from './read-stream.ts';
 import { createRestClient, Unavailable } from './rest-client.ts';
 import {
-  checkStream,
   REST_SOURCE,
   REST_STREAM,
   type RestSource,
@@ -14,6 +13,7 @@ import {
   type RestStream,
   type RestStreamInput,
 } from './rest-options.ts';
+import { checkStream } from './stream-rules.ts';
 
 /** The parts of a REST connector that its author writes. */
 export interface RestConnectorDefinition<Options, StreamOptions> {
@@ -159,7 +159,7 @@ async function checkRead(read: RestRead) {
 
 async function* pagesOf(read: RestRead) {
   try {
-    yield* rawPages(read, { kind: 'all' }, () => 0);
+    yield* rawPages(read, { kind: 'all' }, { count: () => 0, nameOf: () => null });
   } catch (error) {
     throw error instanceof Unavailable ? error.fault : error;
   }

@@ -4,7 +4,6 @@ import { isLoopback } from '../../lib/loopback.ts';
 import { parsePeriod } from '../../lib/text/amounts.ts';
 import { secret } from '../connector.ts';
 import { parseDocumentPath } from '../document-path.ts';
-import { placeholdersIn } from './placeholders.ts';
 import { isTimeFormat } from './since.ts';
 
 /** A path into an answer, such as `$.data.items` or `$["@odata.nextLink"]`, as its steps. */
@@ -190,7 +189,8 @@ export const REST_SOURCE = {
     .describe('Failures in answers with a good status, as in GraphQL and JSON-RPC.'),
 };
 
-const Size = z.int().min(1).max(100_000).describe('How many rows a full page has. `{{size}}` stands for it.');
+const SIZE = z.int().min(2).max(100_000);
+const Size = SIZE.describe('How many rows a full page has. `{{size}}` stands for it.');
 const FullPage = z
   .int()
   .min(2)
@@ -272,7 +272,9 @@ const Page = z
     z
       .strictObject({
         by: z.literal('page').describe('Pages have numbers: `{{page}}`. The request needs a stable order.'),
-        size: Size,
+        size: SIZE.describe(
+          'How many rows a full page has. `{{size}}` stands for it, and then pages of other sizes are requested too, so that each page has the last row of the page before. Without `{{size}}` in the request each page is requested twice.',
+        ),
         first: z.int().min(0).max(1).default(1).describe('The number of the first page.'),
         end: z
           .enum(['shortRawPage', 'flag', 'total'])
@@ -391,7 +393,10 @@ export type RestEach = z.infer<typeof Each>;
 
 /** The stream options of every REST connector. */
 export const REST_STREAM = {
-  get: z.string().describe('The path of the request, relative to `base`, without a query.'),
+  get: z
+    .string()
+    .refine((path) => !/[?#]/.test(path), { error: 'a path without `?` and `#`: parameters belong into `query`' })
+    .describe('The path of the request, relative to `base`, without a query.'),
   ...REQUEST,
   rows: Path.default([]).describe(
     'The path of the list of rows in an answer. Without it the answer itself is the list.',
@@ -426,40 +431,6 @@ export type RestStream = z.infer<typeof Stream>;
 /** The same as a person or a connector writes them. */
 export type RestSourceInput = z.input<typeof Source>;
 export type RestStreamInput = z.input<typeof Stream>;
-
-/** Checks that the parts of a stream fit together. */
-export function checkStream(stream: RestStream, context: z.core.$RefinementCtx): void {
-  const add = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
-  const { page, changes, reconcile, each } = stream;
-  if (changes !== undefined && changes.gone === undefined && reconcile === undefined) {
-    add(['reconcile'], 'a time such as 7d, because `changes` do not show which records are gone');
-  }
-  if (changes === undefined && reconcile !== undefined)
-    add(['reconcile'], 'only with `changes`: every other read is complete');
-  if (page.by === 'bulkJob' && (each !== undefined || (changes !== undefined && 'deltaLink' in changes))) {
-    add(['page'], '`bulkJob` without `each` and `deltaLink`');
-  }
-  const known: Record<string, readonly string[]> = { get: [], query: ['size'], body: ['size'], headers: ['size'] };
-  if (page.by === 'offset' || page.by === 'page') for (const name of ['query', 'body']) known[name] = ['size', page.by];
-  for (const [part, names] of Object.entries(known)) checkPlaceholders(stream[part as 'get'], names, [part], add);
-  const parts = page as { query?: JsonValue; body?: JsonValue };
-  const own = page.by === 'cursor' ? ['cursor', 'size'] : ['after', 'size'];
-  for (const part of ['query', 'body', 'headers'] as const) {
-    checkPlaceholders((parts as Record<string, JsonValue>)[part], own, ['page', part], add);
-    if (changes !== undefined && 'by' in changes)
-      checkPlaceholders(changes[part], ['since', 'size'], ['changes', part], add);
-  }
-}
-
-type Add = (path: (string | number)[], message: string) => void;
-
-function checkPlaceholders(value: JsonValue | undefined, names: readonly string[], path: string[], add: Add): void {
-  for (const name of placeholdersIn(value ?? null)) {
-    if (names.includes(name)) continue;
-    const allowed = names.length === 0 ? 'no placeholder' : names.map((one) => `{{${one}}}`).join(', ');
-    add(path, `${allowed} in place of {{${name}}}`);
-  }
-}
 
 function isTimeZone(name: string): boolean {
   try {

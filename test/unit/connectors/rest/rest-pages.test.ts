@@ -1,0 +1,449 @@
+// Each kind of paging: how it goes on, and what is no proof of the end.
+
+import { describe, expect, it } from 'vitest';
+import { pageAcross } from '../../../../src/sdk/rest/counted-pages.ts';
+import { idsOf, readFrom, upTo } from '../../../support/rest/read-from.ts';
+import type { RestCall } from '../../../support/rest/rest-server.ts';
+
+const ALL = upTo(25);
+const rowsOf = (ids: readonly number[]) => ids.map((id) => ({ id, name: `Part ${id}` }));
+const ROWS = rowsOf(ALL);
+
+/** Answers with rows by offset and limit. */
+const slice = ({ query }: RestCall, rows: readonly object[] = ROWS) => {
+  const offset = Number(query.get('offset'));
+  return { items: rows.slice(offset, offset + Number(query.get('limit'))), total: rows.length };
+};
+const paged = ({ query }: RestCall, rows: readonly object[] = ROWS) => {
+  const size = Number(query.get('size'));
+  const end = Number(query.get('page')) * size;
+  return { items: rows.slice(end - size, end), total: rows.length };
+};
+
+const OFFSET = {
+  get: 'items',
+  query: { offset: '{{offset}}', limit: '{{size}}' },
+  rows: '$.items',
+  page: { by: 'offset', size: 10, total: '$.total' },
+};
+const OFFSET_ONLY = { ...OFFSET, page: { by: 'offset', size: 10 } };
+const PAGE = {
+  get: 'items',
+  query: { page: '{{page}}', size: '{{size}}' },
+  rows: '$.items',
+  page: { by: 'page', size: 10, total: '$.total' },
+};
+const CURSOR = {
+  get: 'items',
+  rows: '$.items',
+  page: { by: 'cursor', cursor: '$.next', query: { cursor: '{{cursor}}' } },
+};
+const KEYSET = {
+  get: 'items',
+  query: { limit: '{{size}}' },
+  rows: '$.items',
+  page: { by: 'keyset', after: '$.id', size: 10, query: { after: '{{after}}' } },
+};
+
+/** An error that says that the read is incomplete. */
+const fault = (text: string) => ({ code: 'source.unreadable', message: expect.stringContaining(text) });
+const of = (calls: readonly RestCall[], name: string) => calls.map(({ query }) => query.get(name));
+
+describe('pages by offset', () => {
+  it('reads all pages, which overlap by one row, up to the total', async () => {
+    const { rows, error, calls } = await readFrom((call) => ({ body: slice(call) }), OFFSET);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(ALL);
+    expect(of(calls, 'offset')).toEqual(['0', '9', '18', '24']);
+  });
+
+  it('asks for a page after the last row if there is no total', async () => {
+    const { rows, error, calls } = await readFrom((call) => ({ body: slice(call) }), OFFSET_ONLY);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(ALL);
+    expect(of(calls, 'offset')).toEqual(['0', '9', '18', '24', '25']);
+  });
+
+  it('fails if the server does not obey the offset, and gives the first page again', async () => {
+    const { error } = await readFrom(() => ({ body: { items: ROWS.slice(0, 10) } }), OFFSET_ONLY);
+    expect(error).toMatchObject(fault('is the page before it again'));
+  });
+
+  it.each([0, 1, 2])('reads a list of %i rows', async (count) => {
+    for (const stream of [OFFSET, OFFSET_ONLY]) {
+      const { rows, error } = await readFrom((call) => ({ body: slice(call, rowsOf(upTo(count))) }), stream);
+      expect(error).toBeNull();
+      expect(idsOf(rows)).toEqual(upTo(count));
+    }
+  });
+
+  it('reads pages that the server makes smaller than it was asked for', async () => {
+    const { rows, error } = await readFrom(({ query }) => {
+      const offset = Number(query.get('offset'));
+      return { body: { items: ROWS.slice(offset, offset + 4) } };
+    }, OFFSET_ONLY);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(ALL);
+  });
+
+  it('fails if the server makes a page so small that it has one row only, which is no end', async () => {
+    const { error } = await readFrom(({ query }) => {
+      const offset = Number(query.get('offset'));
+      return { body: { items: ROWS.slice(offset, offset + (offset >= 9 ? 1 : 10)) } };
+    }, OFFSET_ONLY);
+    expect(error).toMatchObject(fault('the page before it had only one'));
+  });
+
+  it('reads again if a row disappears before the page that is read, so that none is skipped', async () => {
+    let left = ROWS;
+    const { rows, error, warnings } = await readFrom((call, calls) => {
+      const body = slice(call, left);
+      // A row of the first page is deleted after that page.
+      if (calls.length === 1) left = ROWS.filter(({ id }) => id !== 3);
+      return { body };
+    }, OFFSET_ONLY);
+    expect(error).toBeNull();
+    expect(new Set(idsOf(rows))).toEqual(new Set(ALL));
+    expect(rows).toHaveLength(25);
+    expect(warnings.join()).toContain('was read again from its first page');
+  });
+
+  it('takes no row for the last one because others have disappeared, so that the total is smaller', async () => {
+    const stream = { ...OFFSET, page: { ...OFFSET.page, end: 'total' } };
+    let left = ROWS;
+    const { rows, error } = await readFrom((call, calls) => {
+      const body = slice(call, left);
+      // Rows that are still to be read disappear, and rows that were read are moved by rows before them.
+      if (calls.length === 2) left = [...rowsOf([-1]), ...ROWS].filter(({ id }) => ![20, 21, 22, 23].includes(id));
+      return { body };
+    }, stream);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(expect.arrayContaining([24, 25]));
+  });
+
+  it('is not disturbed by rows that are added during the read', async () => {
+    let left = ROWS;
+    const { rows, error, warnings } = await readFrom((call, calls) => {
+      const body = slice(call, left);
+      if (calls.length <= 3) left = [...rowsOf([-calls.length]), ...left];
+      return { body };
+    }, OFFSET_ONLY);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(expect.arrayContaining(ALL));
+    expect(new Set(idsOf(rows)).size).toBe(rows.length);
+    expect(warnings).toEqual([]);
+  });
+
+  it('fails as incomplete if the total is another one than the number of rows', async () => {
+    const { error, pages } = await readFrom((call) => ({ body: { ...slice(call), total: 26 } }), OFFSET);
+    expect(error).toMatchObject(fault('the server states 26'));
+    expect(pages.every((page) => page.cursor === undefined)).toBe(true);
+  });
+
+  it.each([
+    ['negative', -1],
+    ['a text', 'many'],
+    ['a truth value', true],
+  ])('fails if the total is %s', async (_name, total) => {
+    const { error } = await readFrom((call) => ({ body: { ...slice(call), total } }), OFFSET);
+    expect(error).toMatchObject(fault(`has ${JSON.stringify(total)} as the number of all rows, in $.total`));
+  });
+
+  it('fails if the answers state no total although the stream names one', async () => {
+    const { error } = await readFrom((call) => ({ body: { ...slice(call), total: null } }), OFFSET);
+    expect(error).toMatchObject(fault('do not state the number of all rows'));
+  });
+
+  it('fails if more rows are announced and none comes', async () => {
+    const stream = { ...OFFSET, page: { by: 'offset', size: 10, end: 'flag', more: '$.more' } };
+    const { error } = await readFrom((call) => ({ body: { items: slice(call, []).items, more: true } }), stream);
+    expect(error).toMatchObject(fault('it has no rows, and more rows are announced'));
+  });
+});
+
+describe('pages by number', () => {
+  it('asks for pages of such a size that each has the last row of the page before', async () => {
+    const { rows, error, calls } = await readFrom((call) => ({ body: paged(call) }), PAGE);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(ALL);
+    expect(calls.map(({ query }) => [query.get('page'), query.get('size')])).toEqual([
+      ['1', '10'],
+      ['2', '9'],
+      ['3', '8'],
+      ['3', '10'],
+    ]);
+  });
+
+  it('requests each page twice if the request does not state its size', async () => {
+    const stream = { ...PAGE, query: { page: '{{page}}', size: '10' } };
+    const { rows, error, calls } = await readFrom((call) => ({ body: paged(call) }), stream);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(ALL);
+    expect(of(calls, 'page')).toEqual(['1', '2', '1', '3', '2']);
+  });
+
+  it('finds a row that another one replaces, although the total stays the same, if the pages have a fixed size', async () => {
+    const stream = { ...PAGE, query: { page: '{{page}}', size: '10' } };
+    let left = ROWS;
+    const { rows, error, warnings } = await readFrom((call, calls) => {
+      const body = paged(call, left);
+      if (calls.length === 1) left = [...ROWS.filter(({ id }) => id !== 3), ...rowsOf([26])];
+      return { body };
+    }, stream);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(expect.arrayContaining(ALL));
+    expect(warnings.join()).toContain('was read again from its first page');
+  });
+
+  it('reads up to the total, and so never asks for a page behind the last one, which some servers answer with the last one', async () => {
+    const stream = { ...PAGE, page: { ...PAGE.page, end: 'total' } };
+    const { rows, error } = await readFrom((call) => {
+      const { items, total } = paged(call, rowsOf(upTo(20)));
+      return { body: { items: items.length === 0 ? ROWS.slice(10, 20) : items, total } };
+    }, stream);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(upTo(20));
+  });
+
+  it('fails if the server gives fewer rows than it was asked for', async () => {
+    const { error } = await readFrom((call) => {
+      const first = (Number(call.query.get('page')) - 1) * 5;
+      return { body: { items: ROWS.slice(first, first + 5), total: 25 } };
+    }, PAGE);
+    expect(error).toMatchObject(fault('the server states 25'));
+  });
+
+  it('fails if the order is not stable, so that pages show rows twice and others never', async () => {
+    let shift = 0;
+    const { error } = await readFrom((call) => {
+      shift += 7;
+      return { body: paged(call, [...ROWS.slice(shift % 25), ...ROWS.slice(0, shift % 25)]) };
+    }, PAGE);
+    expect(error).toMatchObject(fault('was read 3 times'));
+  });
+
+  it('takes pages across each row, and as many rows after it as a page can have', () => {
+    for (let size = 3; size <= 40; size += 1) {
+      for (let position = 0; position < 300; position += 1) {
+        const found = pageAcross(position, size);
+        const after = ({ start, size: of }: { start: number; size: number }) => start + of - 1 - position;
+        const others = upTo(size).map((one) => ({ start: position - (position % one), size: one }));
+        const most = Math.max(...others.map(after));
+        expect(found === null ? 0 : after(found)).toBe(most);
+        if (found !== null) expect([found.start % found.size, found.start <= position]).toEqual([0, true]);
+      }
+    }
+  });
+});
+
+describe('pages by key', () => {
+  it('reads until a page has no rows', async () => {
+    const { rows, error, calls } = await readFrom(({ query }) => {
+      const after = Number(query.get('after'));
+      return { body: { items: ROWS.filter(({ id }) => id > after).slice(0, 10) } };
+    }, KEYSET);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(ALL);
+    expect(of(calls, 'after')).toEqual([null, '10', '20', '25']);
+  });
+
+  it('fails if the last row has no value that the next page could begin after', async () => {
+    const { error } = await readFrom(() => ({ body: { items: [{ id: null }] } }), KEYSET);
+    expect(error).toMatchObject(fault('the last row has null at $.id'));
+  });
+
+  it('fails if the server does not sort by the value', async () => {
+    const { error } = await readFrom(() => ({ body: { items: rowsOf([1, 3, 2]) } }), KEYSET);
+    expect(error).toMatchObject(fault('2 follows 3 at $.id'));
+  });
+
+  it('fails if two rows have the same value, of which the next page would skip one', async () => {
+    const { error } = await readFrom(() => ({ body: { items: rowsOf([1, 2, 2]) } }), KEYSET);
+    expect(error).toMatchObject(fault('2 follows 2 at $.id'));
+  });
+
+  it('fails if the server does not obey the value, and gives the first page again', async () => {
+    const { error } = await readFrom(() => ({ body: { items: rowsOf([1, 2, 3]) } }), KEYSET);
+    expect(error).toMatchObject(fault('is the page before it again'));
+  });
+
+  it('reads numbers downwards too, and texts in any order', async () => {
+    const down = await readFrom(({ query }) => {
+      const after = Number(query.get('after') ?? 99);
+      return {
+        body: {
+          items: ROWS.toReversed()
+            .filter(({ id }) => id < after)
+            .slice(0, 10),
+        },
+      };
+    }, KEYSET);
+    expect([down.error, down.rows.length]).toEqual([null, 25]);
+    const texts = ['b', 'B', 'a'].map((id) => ({ id }));
+    const other = await readFrom(({ query }) => ({ body: { items: query.has('after') ? [] : texts } }), KEYSET);
+    expect([other.error, idsOf(other.rows)]).toEqual([null, ['b', 'B', 'a']]);
+  });
+});
+
+describe('pages by cursor', () => {
+  const serve = (tokens: readonly unknown[]) => (_call: RestCall, calls: readonly RestCall[]) => ({
+    body: { items: rowsOf([calls.length]), next: tokens[calls.length - 1] },
+  });
+
+  it('goes on with a token 0 and with an empty one: only a page without a token is the last one', async () => {
+    const { rows, error, calls } = await readFrom(serve([0, '', 'x']), CURSOR);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual([1, 2, 3, 4]);
+    expect(of(calls, 'cursor')).toEqual([null, '0', '', 'x']);
+  });
+
+  it('fails if a token comes again, because its page would', async () => {
+    const { error } = await readFrom(serve(['a', 'b', 'a']), CURSOR);
+    expect(error).toMatchObject(fault('lead back to a page that was read already'));
+  });
+
+  it('fails if the token is no token', async () => {
+    const { error } = await readFrom(serve([{ at: 1 }]), CURSOR);
+    expect(error).toMatchObject(fault('$.next is {"at":1}'));
+  });
+
+  const FLAG = { ...CURSOR, page: { ...CURSOR.page, end: 'flag', more: '$.more' } };
+  it('ends by the flag, although the last page has a token', async () => {
+    const { rows, error } = await readFrom(
+      (_call, calls) => ({ body: { items: rowsOf([calls.length]), next: `t${calls.length}`, more: calls.length < 3 } }),
+      FLAG,
+    );
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual([1, 2, 3]);
+  });
+
+  it.each([
+    ['the flag is absent', { next: 'a' }, '$.more is null in place of true or false'],
+    ['the flag is a text', { next: 'a', more: 'false' }, '$.more is "false" in place of true or false'],
+    ['more is announced without a token', { more: true }, 'another page is announced, and $.next is null'],
+  ])('fails if %s', async (_name, members, text) => {
+    const { error } = await readFrom(() => ({ body: { items: ROWS, ...members } }), FLAG);
+    expect(error).toMatchObject(fault(text));
+  });
+
+  it('fails if a full page has no token, where full pages always have one', async () => {
+    const stream = { ...CURSOR, page: { ...CURSOR.page, size: 25 } };
+    const { error } = await readFrom(() => ({ body: { items: ROWS } }), stream);
+    expect(error).toMatchObject(fault('a full page of 25 rows leads to no other page'));
+  });
+});
+
+describe('pages by link', () => {
+  const LINK = { get: 'items', rows: '$.items', page: { by: 'nextLink', next: '$["@odata.nextLink"]' } };
+
+  it('follows addresses that are whole or relative, as they are', async () => {
+    const { rows, error, calls } = await readFrom(({ base, query }, { length }) => {
+      const next = length === 1 ? `${base}/items?$skiptoken=a%20b` : length === 2 ? 'items?$skiptoken=2' : undefined;
+      return {
+        body: {
+          items: rowsOf([length]),
+          ...(query.has('$skiptoken') || length === 1 ? {} : { broken: 1 }),
+          '@odata.nextLink': next,
+        },
+      };
+    }, LINK);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual([1, 2, 3]);
+    expect(of(calls, '$skiptoken')).toEqual([null, 'a b', '2']);
+  });
+
+  it('adds the parameters that the server leaves out of its addresses', async () => {
+    const stream = { ...LINK, query: { locale: 'de' }, page: { ...LINK.page, keep: ['locale'] } };
+    const { calls } = await readFrom(
+      (_call, { length }) => ({
+        body: { items: rowsOf([length]), '@odata.nextLink': length === 1 ? '/items?page=2' : null },
+      }),
+      stream,
+    );
+    expect(of(calls, 'locale')).toEqual(['de', 'de']);
+  });
+
+  it.each([
+    ['another server', 'https://evil.example.com/items', 'a link to another server: https://evil.example.com/items'],
+    ['no address', '', '$["@odata.nextLink"] is "", which is no address'],
+    ['a truth value', true, '$["@odata.nextLink"] is true, which is no address'],
+  ])('fails if the address names %s', async (_name, next, text) => {
+    const { error } = await readFrom(() => ({ body: { items: ROWS, '@odata.nextLink': next } }), LINK);
+    expect(error).toMatchObject(fault(text));
+  });
+
+  it('reads the header Link', async () => {
+    const { rows, error } = await readFrom(
+      ({ base }, { length }) => ({
+        headers:
+          length < 3
+            ? { link: `<${base}/x>; rel="prev", <${base}/items?p=${length + 1}>; title="a, b"; rel=next` }
+            : {},
+        body: rowsOf([length]),
+      }),
+      { get: 'items', page: { by: 'header' } },
+    );
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual([1, 2, 3]);
+  });
+});
+
+describe('one page', () => {
+  const NONE = { get: 'items', rows: '$.items', page: { by: 'none' } };
+
+  it.each([
+    ['a next link', { next: '/items?page=2' }, {}, 'has another page in `next`'],
+    ['a next link of OData v2', { d: { __next: '/items?page=2' } }, {}, 'has another page in `__next`'],
+    ['a header Link', {}, { link: '</items?page=2>; rel="next"' }, 'has another page in the header Link'],
+  ])('fails if the answer has %s', async (_name, members, headers, text) => {
+    const { error } = await readFrom(() => ({ headers, body: { items: ROWS, ...members } }), NONE);
+    expect(error).toMatchObject(fault(text));
+  });
+
+  it('fails if the answer has as many rows as the server gives at most', async () => {
+    const { error } = await readFrom(() => ({ body: { items: ROWS } }), { ...NONE, page: { by: 'none', size: 25 } });
+    expect(error).toMatchObject(fault('has 25 rows, which is a full page'));
+  });
+});
+
+it('reads the connections of GraphQL', async () => {
+  const stream = {
+    get: 'graphql',
+    body: { query: 'query($after: String) { … }', variables: { first: 10 } },
+    page: { by: 'graphql', connection: '$.data.products' },
+  };
+  const { rows, error, calls } = await readFrom((_call, { length }) => {
+    const pageInfo = { hasNextPage: length < 2, endCursor: `c${length}` };
+    return { body: { data: { products: { nodes: rowsOf([length]), pageInfo } } } };
+  }, stream);
+  expect(error).toBeNull();
+  expect(idsOf(rows)).toEqual([1, 2]);
+  expect(calls.map(({ body }) => (body as { variables: object }).variables)).toEqual([
+    { first: 10 },
+    { first: 10, after: 'c1' },
+  ]);
+});
+
+it('fails at `cap`, because there may be more rows than the server gives', async () => {
+  const { error } = await readFrom((call) => ({ body: slice(call) }), { ...OFFSET, cap: 25 });
+  expect(error).toMatchObject(fault('has given 25 rows, which is the most that the server gives'));
+});
+
+it('fails at `limits.pages`', async () => {
+  const options = { limits: { perSecond: 1000, pages: 2 } };
+  const base = (call: RestCall) => ({ body: slice(call) });
+  const { error } = await readFrom(base, OFFSET, { options });
+  expect(error).toMatchObject(fault('has more than 2 pages'));
+});
+
+it('reads a row once that comes again on a later page, and says so', async () => {
+  const { rows, error, warnings } = await readFrom(
+    (_call, { length }) => ({
+      body: { items: rowsOf(length === 1 ? [1, 2] : [2, 3]), next: length === 1 ? 'b' : null },
+    }),
+    CURSOR,
+  );
+  expect(error).toBeNull();
+  expect(idsOf(rows)).toEqual([1, 2, 3]);
+  expect(warnings.join()).toContain('One row of items came again on a later page, and was used once');
+});
