@@ -26,6 +26,7 @@ export function textOfPreset(preset: string): string {
 
 export interface PresetSource {
   options: JsonObject;
+  guard: JsonObject;
   streams: Record<string, JsonObject & { page: JsonObject }>;
 }
 
