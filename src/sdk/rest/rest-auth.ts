@@ -1,11 +1,13 @@
-import { createHmac, createSign } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonValue } from '../../lib/json.ts';
-import { isJsonObject, memberOf } from '../../lib/json.ts';
+import { Fault } from '../../lib/errors.ts';
+import { isJsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
-import { valueAt } from '../document-path.ts';
+import { type PathStep, valueAt } from '../document-path.ts';
+import type { RestAuth } from './auth-options.ts';
+import { endOfToken, keepToken, type Token, type TokenSource } from './kept-token.ts';
 import { textOf } from './placeholders.ts';
-import type { RestAuth } from './rest-options.ts';
+import { useRefreshTokenFile } from './refresh-token-file.ts';
+import { signToken } from './signed-token.ts';
 
 /** What is added to a request to log in. */
 export interface Credentials {
@@ -28,15 +30,8 @@ interface LoginTools {
   ) => Promise<JsonValue>;
   /** Removes a secret from all later messages. */
   hide: (secret: string) => void;
-}
-
-/** A token is renewed this long before it ends. */
-const EARLY_MS = 60_000;
-
-interface Token {
-  value: string;
-  /** On the monotonic clock; infinite if the answer does not say how long the token is valid. */
-  endsAt: number;
+  resolvePath: (path: string) => string;
+  warn: (text: string) => void;
 }
 
 /** Logs in to a REST source. */
@@ -53,17 +48,19 @@ export function createLogin(auth: RestAuth, tools: LoginTools): Login {
     case 'bearer':
       return fixed(header('authorization', `Bearer ${auth.token}`), [auth.token]);
     case 'basic':
-      return fixed(header('authorization', basicOf(auth.user, auth.password)), [
+      return fixed(header('authorization', `Basic ${pairOf(auth.user, auth.password)}`), [
         auth.password,
-        basicOf(auth.user, auth.password),
+        pairOf(auth.user, auth.password),
       ]);
     case 'apiKey': {
       if (auth.query === undefined) return fixed(header(auth.header ?? '', `${auth.prefix}${auth.key}`), [auth.key]);
       const query = { [auth.query]: `${auth.prefix}${auth.key}` };
-      return fixed({ headers: {}, query }, [auth.key, encodeURIComponent(auth.key)]);
+      // A server may repeat the key in either form of an address.
+      const form = String(new URLSearchParams({ '': auth.key })).slice(1);
+      return fixed({ headers: {}, query }, [auth.key, encodeURIComponent(auth.key), form]);
     }
     case 'oauth2':
-      return withToken(createOAuth(auth, tools), (token) => header('authorization', `Bearer ${token}`), hide);
+      return withToken(createOAuth(auth, tools), (token) => header(auth.header, `${auth.prefix}${token}`), hide);
     case 'session':
       return withToken(createSession(auth, tools), (token) => header(auth.header, `${auth.prefix}${token}`), hide);
     case 'jwt':
@@ -71,88 +68,99 @@ export function createLogin(auth: RestAuth, tools: LoginTools): Login {
   }
 }
 
-type TokenSource = (signal: AbortSignal) => Promise<Token>;
-
-/** Keeps a token until shortly before its end. Requests that run at once share one request for a token. */
 function withToken(
   get: TokenSource,
   credentialsOf: (token: string) => Credentials,
   hide: (secret: string) => void,
 ): Login {
-  let kept: Promise<Token> | null = null;
-  const renewed = (signal: AbortSignal): Promise<Token> => {
-    const asked = get(signal).then((token) => {
-      hide(token.value);
-      return token;
-    });
-    kept = asked;
-    asked.catch(() => {
-      if (kept === asked) kept = null;
-    });
-    return asked;
-  };
+  const kept = keepToken(async (signal) => {
+    const token = await get(signal);
+    hide(token.value);
+    return token;
+  });
   return {
-    async credentials(signal) {
-      let token = await (kept ?? renewed(signal));
-      if (performance.now() > token.endsAt - EARLY_MS) token = await renewed(signal);
-      return credentialsOf(token.value);
-    },
+    credentials: async (signal) => credentialsOf((await kept.current(signal)).value),
     async renew(refused, signal) {
-      const token = await kept;
-      // Requests that ran at once are refused together, and need one new token.
-      const isNew = token !== null && !isDeepStrictEqual(credentialsOf(token.value), refused);
-      if (!isNew) await renewed(signal);
+      await kept.afterRefusal(({ value }) => isDeepStrictEqual(credentialsOf(value), refused), signal);
       return true;
     },
   };
 }
 
-function createOAuth(auth: RestAuth & { by: 'oauth2' }, { post, hide }: LoginTools): TokenSource {
-  const { grant, clientId, clientSecret = '', client, scope, parameters, json, lifetime } = auth;
-  for (const secret of [auth.clientSecret, auth.password, auth.refreshToken, basicOf(clientId, clientSecret)]) {
-    if (secret !== undefined) hide(secret);
-  }
-  let refreshToken = auth.refreshToken;
+function createOAuth(auth: RestAuth & { by: 'oauth2' }, tools: LoginTools): TokenSource {
+  const { grant, clientId, clientSecret, client, scope, parameters, json, lifetime, refreshTokenFile } = auth;
+  // RFC 6749, section 2.3.1: the id and the secret are encoded before they are joined.
+  const pair = pairOf(encodeURIComponent(clientId), encodeURIComponent(clientSecret ?? ''));
+  for (const secret of [clientSecret, auth.password, auth.refreshToken]) if (secret !== undefined) tools.hide(secret);
+  if (clientSecret !== undefined) tools.hide(pair);
   const url = new URL(auth.tokenUrl);
-  const ask = async (fields: Record<string, string>, signal: AbortSignal): Promise<Token> => {
+  let refreshToken = auth.refreshToken ?? null;
+
+  /** The token of the answer, and the refresh token for the next request; null if the answer has none. */
+  async function ask(
+    fields: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<{ given: Token; next: string | null }> {
+    const own = clientSecret === undefined ? {} : { client_secret: clientSecret };
     const all = {
       ...fields,
       ...(scope === undefined ? {} : { scope }),
       ...parameters,
-      ...(client === 'body'
-        ? { client_id: clientId, ...(clientSecret === '' ? {} : { client_secret: clientSecret }) }
-        : {}),
+      // A public client has no secret with which it could log in.
+      ...(client === 'body' || clientSecret === undefined ? { client_id: clientId, ...own } : {}),
     };
-    const headers = client === 'basic' ? { authorization: basicOf(clientId, clientSecret) } : {};
-    const answer = await post(url, json ? { json: all, headers } : { form: new URLSearchParams(all), headers }, signal);
-    const token = tokenIn(answer, { name: 'access_token', url, lifetime });
+    const headers = client === 'basic' && clientSecret !== undefined ? { authorization: `Basic ${pair}` } : {};
+    const request = json ? { json: all, headers } : { form: new URLSearchParams(all), headers };
+    const answer = await tools.post(url, request, signal);
+    const given = tokenIn(answer, { at: ['access_token'], url, lifetime });
     const next = isJsonObject(answer) ? memberOf(answer, 'refresh_token') : undefined;
-    if (typeof next === 'string' && next !== '') {
-      hide(next);
-      refreshToken = next;
-    }
-    return token;
-  };
-  const first = (signal: AbortSignal): Promise<Token> =>
-    grant === 'password'
-      ? ask({ grant_type: 'password', username: auth.user ?? '', password: auth.password ?? '' }, signal)
-      : ask({ grant_type: 'client_credentials' }, signal);
-  return async (signal) => {
-    if (grant === 'client_credentials' || refreshToken === undefined) return await first(signal);
-    const refresh = ask({ grant_type: 'refresh_token', refresh_token: refreshToken }, signal);
-    if (grant === 'refresh_token') return await refresh;
-    return await refresh.catch((error: unknown) => {
-      signal.throwIfAborted();
-      // The refresh token may have ended too. If the login is wrong, the next request says so.
-      if (!isSourceFault(error)) throw error;
-      refreshToken = undefined;
-      return first(signal);
-    });
-  };
-}
+    if (typeof next !== 'string' || next === '') return { given, next: null };
+    tools.hide(next);
+    return { given, next };
+  }
 
-function isSourceFault(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'source.unreadable';
+  async function first(signal: AbortSignal): Promise<Token> {
+    const isPassword = grant === 'password';
+    const { given, next } = isPassword
+      ? await ask({ grant_type: grant, username: auth.user ?? '', password: auth.password ?? '' }, signal)
+      : await ask({ grant_type: 'client_credentials' }, signal);
+    if (isPassword) refreshToken = next;
+    return given;
+  }
+
+  const refresh = (token: string, signal: AbortSignal) =>
+    ask({ grant_type: 'refresh_token', refresh_token: token }, signal);
+
+  async function refreshed(token: string, signal: AbortSignal): Promise<Token> {
+    const { given, next } = await refresh(token, signal);
+    if (next === null || next === token) return given;
+    if (grant === 'refresh_token') {
+      tools.warn(
+        `The login at ${url.origin}${url.pathname} has given a new refresh token, and the config has the former one, which may no longer be valid at the next start. Put it into a file, and name the file as \`auth.refreshTokenFile\`: dpp-sync writes each new one there.`,
+      );
+    }
+    refreshToken = next;
+    return given;
+  }
+
+  return async (signal) => {
+    if (refreshTokenFile !== undefined) {
+      return await useRefreshTokenFile(tools.resolvePath(refreshTokenFile), async (token) => {
+        tools.hide(token);
+        return await refresh(token, signal);
+      });
+    }
+    if (refreshToken === null) return await first(signal);
+    if (grant === 'refresh_token') return await refreshed(refreshToken, signal);
+    try {
+      return await refreshed(refreshToken, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Fault)) throw error;
+      // The refresh token may have ended too. If the login itself fails, its own error says so.
+      return await first(signal);
+    }
+  };
 }
 
 function createSession(auth: RestAuth & { by: 'session' }, { base, post, hide }: LoginTools): TokenSource {
@@ -165,48 +173,25 @@ function createSession(auth: RestAuth & { by: 'session' }, { base, post, hide }:
   };
 }
 
-const CLAIM_SECONDS_BACK = 30;
-
 function createSigned(auth: RestAuth & { by: 'jwt' }, { post, hide }: LoginTools): TokenSource {
   hide(auth.key);
-  const { algorithm, keyId, claims, lifetime, tokenUrl, scope } = auth;
+  const { lifetime, tokenUrl, scope } = auth;
   return async (signal) => {
-    const now = Math.floor(Date.now() / 1_000);
-    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const head = { alg: algorithm, typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) };
-    const times = { iat: now - CLAIM_SECONDS_BACK, exp: now + Math.floor(lifetime / 1_000) };
-    const content = `${part(head)}.${part({ ...claims, ...(scope === undefined ? {} : { scope }), ...times })}`;
-    const assertion = `${content}.${signatureOf(content, auth)}`;
-    if (tokenUrl === undefined) return { value: assertion, endsAt: endOf(lifetime) };
+    const assertion = signToken(auth);
+    if (tokenUrl === undefined) return { value: assertion, endsAt: endOfToken(lifetime) };
     hide(assertion);
     const url = new URL(tokenUrl);
     const form = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
-    return tokenIn(await post(url, { form }, signal), { name: 'access_token', url, lifetime: undefined });
+    if (scope !== undefined) form.set('scope', scope);
+    return tokenIn(await post(url, { form }, signal), { at: ['access_token'], url, lifetime: undefined });
   };
-}
-
-function signatureOf(content: string, { algorithm, key }: RestAuth & { by: 'jwt' }): string {
-  if (algorithm === 'HS256') return createHmac('sha256', key).update(content).digest('base64url');
-  try {
-    return createSign('sha256').update(content).sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url');
-  } catch {
-    // The error of the library may show parts of the key.
-    throw sourceFault('The private key in `auth.key` cannot sign.', {
-      suggestion: `Give a private key in PEM form that fits ${algorithm}.`,
-    });
-  }
 }
 
 function tokenIn(
   answer: JsonValue,
-  {
-    name,
-    at,
-    url,
-    lifetime,
-  }: { name?: string; at?: Parameters<typeof valueAt>[1]; url: URL; lifetime: number | undefined },
+  { at, url, lifetime }: { at: readonly PathStep[]; url: URL; lifetime: number | undefined },
 ): Token {
-  const value = valueAt(answer, at ?? [name ?? '']);
+  const value = valueAt(answer, at);
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '') {
     const members = isJsonObject(answer) ? Object.keys(answer).join(', ') : 'no object';
     throw sourceFault(`The answer of the login at ${url.origin}${url.pathname} has no token. It has ${members}.`, {
@@ -215,14 +200,10 @@ function tokenIn(
   }
   const seconds = isJsonObject(answer) ? Number(memberOf(answer, 'expires_in')) : Number.NaN;
   const validMs = seconds > 0 ? seconds * 1_000 : (lifetime ?? Number.POSITIVE_INFINITY);
-  return { value: textOf(value), endsAt: endOf(validMs) };
+  return { value: textOf(value), endsAt: endOfToken(validMs) };
 }
 
-/** When a token ends. One that is valid for a short time is used for the first half of it. */
-function endOf(validMs: number): number {
-  return performance.now() + Math.max(validMs, EARLY_MS + validMs / 2);
-}
-
-function basicOf(user: string, password: string): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+/** The user and the password as Basic authentication sends them. */
+function pairOf(user: string, password: string): string {
+  return Buffer.from(`${user}:${password}`).toString('base64');
 }

@@ -3,12 +3,13 @@ import { Agent, request as send } from 'undici';
 import { fullJitterMs, systemClock } from '../../lib/clock.ts';
 import { Fault } from '../../lib/errors.ts';
 import { type JsonValue, parseExactly } from '../../lib/json.ts';
+import { isLoopback } from '../../lib/loopback.ts';
 import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
-import { sourceFault } from '../connector.ts';
-import { valueAt } from '../document-path.ts';
+import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
-import { type Exchange, headersToRecord } from './exchange.ts';
-import { textOf } from './placeholders.ts';
+import { withoutParameters, withParameters } from './address-parameters.ts';
+import { headersToRecord } from './exchange.ts';
+import { refusalIn } from './refusal-in-answer.ts';
 import { createRequestPace } from './request-pace.ts';
 import { type Credentials, createLogin } from './rest-auth.ts';
 import type { RestSource, RestStream } from './rest-options.ts';
@@ -43,6 +44,11 @@ export class Unavailable extends Error {
   }
 }
 
+interface ClientTools extends Pick<ConnectorHost, 'onExchange' | 'resolvePath'> {
+  /** Tells the operator something that the read does not depend on. */
+  warn: (text: string) => void;
+}
+
 const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
 /** What is shown of an answer that refuses a request. */
 const SHOWN_MAX = 300;
@@ -52,9 +58,10 @@ const PASSING = new Set([408, 425, 500, 502, 503, 504]);
 /** Sends the requests of one REST source: logged in, at its pace, again where that helps, and never to another server. */
 export function createRestClient(
   options: Pick<RestSource, 'base' | 'auth' | 'headers' | 'limits' | 'ca' | 'failure'>,
-  { onExchange }: { onExchange?: ((exchange: Exchange) => void) | undefined },
+  { onExchange, resolvePath, warn }: ClientTools,
 ) {
-  const { limits, failure } = options;
+  const { limits } = options;
+  const failures = [options.failure ?? []].flat();
   const base = new URL(options.base.endsWith('/') ? options.base : `${options.base}/`);
   const faults = createServerFaults(base.origin, Object.values(options.headers), '`ca` in the options of the source');
   const pace = createRequestPace(limits);
@@ -65,12 +72,13 @@ export function createRestClient(
     bodyTimeout: idleMs,
     connections: limits.concurrent,
   });
-  const login = createLogin(options.auth, { base, post: postForToken, hide: faults.hide });
+  const login = createLogin(options.auth, { base, post: postForToken, hide: faults.hide, resolvePath, warn });
+  const loginParameters = options.auth.by === 'apiKey' ? [options.auth.query ?? []].flat() : [];
 
   /** The answer to one attempt, with its text. */
   async function once(request: RestRequest, loggedIn: Credentials, signal: AbortSignal): Promise<RawAnswer> {
-    const url = new URL(request.url);
-    for (const [name, value] of Object.entries(loggedIn.query)) url.searchParams.set(name, value);
+    if (request.url.origin !== base.origin) throw elsewhere(request.url);
+    const url = withParameters(request.url, loggedIn.query);
     const body = request.body === undefined ? null : JSON.stringify(request.body);
     const answer = await pace.run(async () => {
       const {
@@ -97,7 +105,7 @@ export function createRestClient(
     const { pathname, search } = request.url;
     onExchange?.({
       request: { method: request.method, path: `${pathname}${search}`, body: body ?? '' },
-      answer: { status, headers: headersToRecord(headers), body: text },
+      answer: { status, headers: headersToRecord(headers), body: faults.clean(text) },
     });
     return answer;
   }
@@ -183,17 +191,13 @@ export function createRestClient(
         await again(faults.refused(`${what} was answered with something that is not JSON: ${shown(text)}`, NOT_JSON));
         continue;
       }
-      const found = failure === undefined ? undefined : valueAt(document, failure.at);
-      if (found !== undefined && found !== null && found !== false && !(Array.isArray(found) && found.length === 0)) {
-        const code = failure?.again && valueAt(document, failure.again.at);
-        if (code !== undefined && failure?.again?.is.includes(textOf(code)) === true) {
-          await later(throttledForMs(headers, Date.now()) ?? 2_000, textOf(code));
-          continue;
+      const refused = refusalIn(document, failures);
+      if (refused !== null) {
+        if (refused.again === null) {
+          throw faults.refused(`${what} was refused: ${shown(refused.text)}`, 'Correct the request of the stream.');
         }
-        throw faults.refused(
-          `${what} was refused: ${shown(JSON.stringify(found))}`,
-          'Correct the request of the stream.',
-        );
+        await later(throttledForMs(headers, Date.now()) ?? 2_000, refused.again);
+        continue;
       }
       return { status, headers, document, bytes: text.length, url: asked.url };
     }
@@ -220,7 +224,8 @@ export function createRestClient(
             accept: 'application/json',
             'user-agent': 'dpp-sync',
             'content-type': json === undefined ? 'application/x-www-form-urlencoded' : 'application/json',
-            ...options.headers,
+            // Another server is not trusted with the headers of this one.
+            ...(url.origin === base.origin ? options.headers : {}),
             ...headers,
           },
           body: json === undefined ? String(form) : JSON.stringify(json),
@@ -229,10 +234,12 @@ export function createRestClient(
         const text = await textIn(body, `a token at ${url.origin}`);
         if (status >= 200 && status < 300) return parseExactly(text);
         if (!PASSING.has(status) && status !== 429) {
-          throw faults.refused(
-            `${what} was refused with ${status}: ${shown(text)}`,
-            'Check `auth` in the options of the source, and what this login is allowed to do.',
-          );
+          throw isRedirect(status)
+            ? redirected(what, { status, headers: found }, url, '`auth`')
+            : faults.refused(
+                `${what} was refused with ${status}: ${shown(text)}`,
+                'Check `auth` in the options of the source, and what this login is allowed to do.',
+              );
         }
         if (failed === limits.attempts)
           throw faults.refused(`${what} was answered with ${status}: ${shown(text)}`, AGAIN);
@@ -250,15 +257,7 @@ export function createRestClient(
   }
 
   function refusal(what: string, { status, headers, text }: RawAnswer, url: URL): Error {
-    if (status >= 300 && status < 400) {
-      const location = [headers['location']].flat()[0];
-      const to =
-        location !== undefined && URL.canParse(location, url.href) ? ` to ${new URL(location, url).origin}` : '';
-      return faults.refused(
-        `${what} was redirected (${status}${to}), and dpp-sync follows no redirect.`,
-        'If that address is right, put it into `base`.',
-      );
-    }
+    if (isRedirect(status)) return redirected(what, { status, headers }, url, '`base`');
     const answered = `${what} was refused with ${status}: ${shown(text)}`;
     if (status === 401 || status === 403) {
       return faults.refused(
@@ -270,12 +269,36 @@ export function createRestClient(
     return faults.refused(answered, 'Correct the request of the stream: its path, `query` and `body`.');
   }
 
-  const shown = (text: string): string => {
-    const short = text.replace(/\s+/g, ' ').trim();
-    return faults.clean(
-      short === '' ? 'an empty answer.' : short.length > SHOWN_MAX ? `${short.slice(0, SHOWN_MAX)}…` : short,
+  function redirected(
+    what: string,
+    { status, headers }: Pick<RawAnswer, 'status' | 'headers'>,
+    url: URL,
+    into: string,
+  ): Error {
+    const location = [headers['location']].flat()[0];
+    const to = location !== undefined && URL.canParse(location, url.href) ? ` to ${new URL(location, url).origin}` : '';
+    return faults.refused(
+      `${what} was redirected (${status}${to}), and dpp-sync follows no redirect.`,
+      `If that address is right, put it into ${into}.`,
     );
+  }
+
+  const elsewhere = (url: URL | string): Error =>
+    faults.refused(
+      `An answer has a link to another server: ${typeof url === 'string' ? shown(url) : `${url.origin}${url.pathname}`}. dpp-sync reads only from ${base.origin}.`,
+      'If the API lies behind a proxy, let the proxy rewrite the links, or give `base` the address that the links have.',
+    );
+
+  const shown = (text: string): string => {
+    // Secrets are removed before anything else, because a part of a secret would not be recognised.
+    const clean = faults.clean(text).replace(/\s+/g, ' ');
+    if (clean === '') return 'an empty answer.';
+    return clean.length > SHOWN_MAX ? `${clean.slice(0, SHOWN_MAX)}…` : clean;
   };
+
+  /** True for an address without encryption that leads no further than the API itself does. */
+  const isHere = (url: URL): boolean =>
+    url.origin === base.origin || (url.protocol === 'http:' && isLoopback(url.hostname) && isLoopback(base.hostname));
 
   return {
     base,
@@ -284,27 +307,36 @@ export function createRestClient(
     /** The address of a path or link. @throws a `sourceFault` for a link to another server, because it would get the login */
     resolve(link: string, from: URL): URL {
       const url = URL.canParse(link, from.href) ? new URL(link, from) : null;
-      if (url !== null && url.origin === base.origin && `${url.username}${url.password}` === '') return url;
-      throw faults.refused(
-        `An answer has a link to another server: ${url === null ? shown(link) : `${url.origin}${url.pathname}`}. dpp-sync reads only from ${base.origin}.`,
-        'If the API lies behind a proxy, let the proxy rewrite the links, or give `base` the address that the links have.',
-      );
+      if (url === null || url.origin !== base.origin || `${url.username}${url.password}` !== '') {
+        throw elsewhere(url ?? link);
+      }
+      // A server may repeat the key in its links, and links are stored and shown.
+      return withoutParameters(url, loginParameters);
     },
     /** Opens a file that a job has written, without the login: its address may lie on another server. */
     async openResult(address: string, what: string, signal: AbortSignal): Promise<Readable> {
       const url = URL.canParse(address) ? new URL(address) : null;
-      if (url === null || (url.protocol !== 'https:' && url.origin !== base.origin)) {
+      if (url === null || (url.protocol !== 'https:' && !isHere(url))) {
         throw faults.refused(`The address of ${what} is not one with https.`, 'Check `page.result` of the stream.');
       }
       for (const secret of url.searchParams.values()) if (secret.length >= 8) faults.hide(secret);
-      const { statusCode, body } = await send(url, { dispatcher: agent, method: 'GET', signal }).catch(
-        (error: unknown) => {
-          throw faults.of(`${what} could not be downloaded`, error);
-        },
-      );
-      if (statusCode === 200) return body;
-      body.destroy();
-      throw faults.refused(`${what} could not be downloaded: the server answers with ${statusCode}.`, AGAIN);
+      for (let failed = 1; ; failed += 1) {
+        signal.throwIfAborted();
+        let fault: Error;
+        try {
+          const { statusCode, body } = await send(url, { dispatcher: agent, method: 'GET', signal });
+          if (statusCode === 200) return body;
+          body.destroy();
+          fault = faults.refused(`${what} could not be downloaded: the server answers with ${statusCode}.`, AGAIN);
+          if (!PASSING.has(statusCode)) throw fault;
+        } catch (error) {
+          signal.throwIfAborted();
+          fault = faults.of(`${what} could not be downloaded`, error);
+          if (error instanceof Fault) throw error;
+        }
+        if (failed === limits.attempts) throw fault;
+        await systemClock.sleep(fullJitterMs(failed, BACKOFF, Math.random()), signal);
+      }
     },
     faultOf: (what: string, error: unknown): Error => faults.of(what, error),
     close: (): Promise<void> => agent.destroy(),
@@ -321,3 +353,5 @@ interface RawAnswer {
   headers: AnswerHeaders;
   text: string;
 }
+
+const isRedirect = (status: number): boolean => status >= 300 && status < 400;

@@ -78,7 +78,12 @@ function connectorOf<Options, StreamOptions>(parts: Parts<Options, StreamOptions
         parts.stream(stream, options).changes === undefined ? 'snapshot' : 'changes-and-snapshot',
       async open(options, host) {
         const source = parts.source(options);
-        const client = createRestClient(source, { onExchange: host.onExchange });
+        const { onExchange, log } = host;
+        const client = createRestClient(source, {
+          onExchange,
+          resolvePath: (path) => host.resolvePath(path),
+          warn: (text) => log.warn({}, text),
+        });
         const readOf = (target: StreamTarget<StreamOptions>): RestRead => {
           assertKey(target);
           return {

@@ -1,41 +1,12 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { isLoopback } from '../../lib/loopback.ts';
-import { parsePeriod } from '../../lib/text/amounts.ts';
-import { secret } from '../connector.ts';
-import { parseDocumentPath } from '../document-path.ts';
+import { Auth } from './auth-options.ts';
+import { Address, Path, RelativePath, Secrets, Text, Time } from './option-types.ts';
 import { isTimeFormat } from './since.ts';
-
-/** A path into an answer, such as `$.data.items` or `$["@odata.nextLink"]`, as its steps. */
-const Path = z.string().transform((text, context) => {
-  const steps = parseDocumentPath(text);
-  if (steps !== null) return steps;
-  context.addIssue({ code: 'custom', message: 'a path such as $.data.items or $["@odata.nextLink"]' });
-  return z.NEVER;
-});
-
-const Time = z.string().transform((text, context) => {
-  const ms = parsePeriod(text);
-  if (ms !== null) return ms;
-  context.addIssue({ code: 'custom', message: 'a time such as 30s, 15m, 12h or 7d' });
-  return z.NEVER;
-});
-
-const Address = z.string().refine(isSafeAddress, {
-  error: 'an address with https:// (http:// only for this machine), without a user, a query or a fragment',
-});
-
-function isSafeAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password, search, hash } = new URL(text);
-  const isEncrypted = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-  return isEncrypted && `${username}${password}${search}${hash}` === '';
-}
 
 /** Any JSON, in which texts may have placeholders. */
 const Json: z.ZodType<JsonValue> = z.json() as z.ZodType<JsonValue>;
 const Members = z.record(z.string(), Json) as unknown as z.ZodType<JsonObject>;
-const Text = z.string().min(1);
 
 /** The parts of a request that later parts add to: lists are joined, objects are merged, and other values are replaced. */
 const REQUEST_PARTS = {
@@ -50,94 +21,6 @@ const REQUEST = {
   method: z.enum(['GET', 'POST']).optional().describe('The method of the request; POST for a request with a body.'),
   ...REQUEST_PARTS,
 };
-
-const Secrets = z.record(z.string(), secret());
-
-const LIFETIME = Time.optional().describe(
-  'How long a token is used if the answer does not say it, such as `24h`. A token that is refused is renewed at once.',
-);
-
-const Auth = z
-  .discriminatedUnion('by', [
-    z.strictObject({ by: z.literal('none').describe('Requests need no login.') }),
-    z.strictObject({
-      by: z.literal('bearer').describe('A token that is sent as `Authorization: Bearer`.'),
-      token: secret().describe('The token.'),
-    }),
-    z.strictObject({
-      by: z.literal('basic').describe('A user and a password, for Basic authentication.'),
-      user: Text.describe('The user, or the key.'),
-      password: secret().describe('The password of the user, or the secret of the key.'),
-    }),
-    z
-      .strictObject({
-        by: z.literal('apiKey').describe('A key in a header or in the address.'),
-        header: Text.optional().describe('The header with the key, such as `X-Api-Key` or `Authorization`.'),
-        query: Text.optional().describe('The parameter of the address with the key. It is removed from every message.'),
-        prefix: z.string().default('').describe('A text before the key, such as `token ` (with its space).'),
-        key: secret().describe('The key.'),
-      })
-      .refine(({ header, query }) => (header === undefined) !== (query === undefined), {
-        error: 'either `header` or `query`',
-        path: ['header'],
-      }),
-    z
-      .strictObject({
-        by: z.literal('oauth2').describe('OAuth2: a token from an authorisation server.'),
-        grant: z
-          .enum(['client_credentials', 'password', 'refresh_token'])
-          .describe('The grant. With `password` an expired token is renewed with the refresh token of the answer.'),
-        tokenUrl: Address.describe('The address of the token endpoint.'),
-        clientId: Text.describe('The id of the client.'),
-        clientSecret: secret().optional().describe('The secret of the client.'),
-        client: z
-          .enum(['basic', 'body'])
-          .default('basic')
-          .describe('Where the id and the secret of the client are sent.'),
-        user: Text.optional().describe('The user, for the grant `password`.'),
-        password: secret().optional().describe('The password of the user.'),
-        refreshToken: secret().optional().describe('The refresh token, for the grant `refresh_token`.'),
-        scope: Text.optional().describe('The scope of the token.'),
-        parameters: z.record(z.string(), z.string()).default({}).describe('Other parameters of the token request.'),
-        json: z.boolean().default(false).describe('True for a server that takes the token request as JSON.'),
-        lifetime: LIFETIME,
-      })
-      .refine(
-        ({ grant, user, password, refreshToken }) =>
-          grant === 'client_credentials' ||
-          (grant === 'password' ? user !== undefined && password !== undefined : refreshToken !== undefined),
-        {
-          error: '`user` and `password` for the grant password, and `refreshToken` for refresh_token',
-          path: ['grant'],
-        },
-      ),
-    z.strictObject({
-      by: z.literal('session').describe('A login whose answer has a token.'),
-      login: Text.describe('The path of the login, relative to `base`.'),
-      body: Secrets.default({}).describe(
-        'The members of the JSON body of the login, such as the user and the password.',
-      ),
-      query: Secrets.default({}).describe('The parameters of the address of the login.'),
-      token: Path.describe('The path of the token in the answer of the login.'),
-      header: Text.default('Authorization').describe('The header with the token.'),
-      prefix: z.string().default('Bearer ').describe('A text before the token.'),
-      lifetime: LIFETIME,
-    }),
-    z.strictObject({
-      by: z.literal('jwt').describe('A token that dpp-sync signs itself.'),
-      algorithm: z.enum(['RS256', 'ES256', 'HS256']).describe('How the token is signed.'),
-      key: secret().describe('The private key in PEM form, or the common secret for HS256.'),
-      keyId: Text.optional().describe('The id of the key (`kid`).'),
-      claims: z.record(z.string(), z.string()).describe('The claims, such as `iss`, `sub`, `aud`.'),
-      lifetime: Time.prefault('5m').describe('How long a token is valid.'),
-      tokenUrl: Address.optional().describe(
-        'The token endpoint that gives an access token for the signed one (RFC 7523). Without it the signed token itself is sent.',
-      ),
-      scope: Text.optional().describe('The scope of the access token.'),
-    }),
-  ])
-  .describe('How dpp-sync logs in.');
-export type RestAuth = z.infer<typeof Auth>;
 
 const Limits = z
   .strictObject({
@@ -167,6 +50,18 @@ const Limits = z
   .describe('The limits of requests.');
 export type RestLimits = z.infer<typeof Limits>;
 
+const Failure = z.strictObject({
+  at: Path.describe('The path at which an answer with a good status says that the request has failed.'),
+  again: z
+    .strictObject({
+      at: Path.describe('The path of the code.'),
+      is: z.array(Text).min(1).describe('The codes that mean: later again.'),
+    })
+    .optional()
+    .describe('Which of these failures only say that there were too many requests.'),
+});
+export type RestFailure = z.infer<typeof Failure>;
+
 /** The source options of every REST connector. */
 export const REST_SOURCE = {
   base: Address.describe('The address of the API. The paths of the streams are relative to it.'),
@@ -175,18 +70,9 @@ export const REST_SOURCE = {
   limits: Limits.prefault({}),
   ca: Text.optional().describe('Certificates in PEM form that are trusted instead of the usual ones.'),
   failure: z
-    .strictObject({
-      at: Path.describe('The path at which an answer with a good status says that the request has failed.'),
-      again: z
-        .strictObject({
-          at: Path.describe('The path of the code.'),
-          is: z.array(Text).min(1).describe('The codes that mean: later again.'),
-        })
-        .optional()
-        .describe('Which of these failures only say that there were too many requests.'),
-    })
+    .union([Failure, z.array(Failure).min(1)])
     .optional()
-    .describe('Failures in answers with a good status, as in GraphQL and JSON-RPC.'),
+    .describe('Failures in answers with a good status, as in GraphQL and JSON-RPC: one place, or a list of places.'),
 };
 
 const SIZE = z.int().min(2).max(100_000);
@@ -299,7 +185,7 @@ const Page = z
         .literal('bulkJob')
         .describe('The request starts a job, whose result is a file with a JSON object on each line.'),
       status: z
-        .strictObject({ get: z.string().describe('The path; `{{job}}` is the id of the job.'), ...REQUEST })
+        .strictObject({ get: RelativePath.describe('The path; `{{job}}` is the id of the job.'), ...REQUEST })
         .describe('The request that asks how the job stands.'),
       job: Path.describe('The path of the id of the job, in the answer to the start.'),
       state: Path.describe('The path of the state, in the answer about the job.'),
@@ -374,7 +260,7 @@ export type RestGone = z.infer<typeof Gone>;
 
 const Each = z
   .strictObject({
-    get: z.string().describe('The path, with values of the row: `boms/{{row.id}}`.'),
+    get: RelativePath.describe('The path, with values of the row: `boms/{{row.id}}`.'),
     ...REQUEST,
     rows: Path.default([]).describe('The path of the rows in the answer.'),
     into: Text.optional().describe(
@@ -393,10 +279,9 @@ export type RestEach = z.infer<typeof Each>;
 
 /** The stream options of every REST connector. */
 export const REST_STREAM = {
-  get: z
-    .string()
-    .refine((path) => !/[?#]/.test(path), { error: 'a path without `?` and `#`: parameters belong into `query`' })
-    .describe('The path of the request, relative to `base`, without a query.'),
+  get: RelativePath.refine((path) => !/[?#]/.test(path), {
+    error: 'a path without `?` and `#`: parameters belong into `query`',
+  }).describe('The path of the request, relative to `base`, without a query.'),
   ...REQUEST,
   rows: Path.default([]).describe(
     'The path of the list of rows in an answer. Without it the answer itself is the list.',

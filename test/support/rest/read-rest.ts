@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../../src/lib/json.ts';
 import type { Connector, Page, SourceRow } from '../../../src/sdk/index.ts';
+import type { Exchange } from '../../../src/sdk/rest/exchange.ts';
 
 /** What a read of a stream gave. */
 export interface RestReadResult {
@@ -8,6 +9,9 @@ export interface RestReadResult {
   /** The cursor of the last page. */
   cursor: JsonValue | undefined;
   warnings: string[];
+  /** The lines of the log. */
+  logged: string[];
+  exchanges: Exchange[];
   error: (Error & { suggestion?: string }) | null;
 }
 
@@ -21,8 +25,15 @@ export async function readRest(
     onPage,
   }: { mode?: 'snapshot' | 'changes'; cursor?: JsonValue | null; onPage?: (number: number) => void } = {},
 ): Promise<RestReadResult> {
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const source = await connector.open(connector.options.parse(options), { resolvePath: (path) => path, log });
+  const logged: string[] = [];
+  const note = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`);
+  const log = { debug: note, info: note, warn: note, error: note };
+  const exchanges: Exchange[] = [];
+  const source = await connector.open(connector.options.parse(options), {
+    resolvePath: (path) => path,
+    log,
+    onExchange: (exchange) => void exchanges.push(exchange),
+  });
   const pages: Page[] = [];
   let error: RestReadResult['error'] = null;
   try {
@@ -41,6 +52,8 @@ export async function readRest(
     pages,
     cursor: pages.at(-1)?.cursor,
     warnings: pages.flatMap((page) => page.warnings ?? []),
+    logged,
+    exchanges,
     error,
   };
 }

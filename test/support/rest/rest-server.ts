@@ -10,6 +10,8 @@ export interface RestCall {
   /** The body as JSON, or as text if it is none; null without a body. */
   body: JsonValue;
   headers: IncomingHttpHeaders;
+  /** The path and the query as they were sent. */
+  url: string;
   /** The address of the server, for links. */
   base: string;
 }
@@ -41,6 +43,7 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
         query: url.searchParams,
         body: text === '' ? null : jsonOr(text),
         headers: request.headers,
+        url: request.url ?? '/',
         base: base(),
       };
       calls.push(call);
