@@ -26,6 +26,7 @@ Examples:
   $ dpp-sync init --from exports/products.csv     a config that reads this file, with a mapping to begin with
   $ dpp-sync init --from products.csv materials.xlsx boms.csv
                                                   one config for files that belong together, with how they join
+  $ dpp-sync init --from 'plm/*.json'             files that are one object each, as one source; or the folder: plm
   $ dpp-sync init --from catalog.xml -c shop.yaml
   $ dpp-sync init --from-source erp               mappings for a source of the config, such as a database
   $ dpp-sync init --preset odoo                   a config for a known system; an unknown name lists all
@@ -41,7 +42,10 @@ const SHOWN = 3;
 export function addInitCommand(program: Command, run: RunAction): void {
   program
     .command('init')
-    .option('--from <file...>', 'the exported file that is recognised, or several that belong together')
+    .option(
+      '--from <file...>',
+      'the exported file that is recognised, or several or a folder of files that belong together',
+    )
     .option('--from-source <source>', 'propose mappings for a source that the config has already; nothing is written')
     .option('--preset <name>', 'write a config for a known system, with its streams and mappings')
     .option('--force', 'replace an existing config; without this option, the exit code is 2 if there is one')

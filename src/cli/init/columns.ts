@@ -195,7 +195,7 @@ function accessOf(path: readonly string[]): string {
 
 /** Describes a unique column: `filled and different in all 12 records`. */
 export function describeUnique({ records, hasRepeats }: Column, isWhole = true): string {
-  const where = `${isWhole ? 'all' : 'the first'} ${counted(records, 'record')}`;
+  const where = records === 1 ? 'the only record' : `${isWhole ? 'all' : 'the first'} ${counted(records, 'record')}`;
   return `filled and different in ${where}${hasRepeats ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;
 }
 

@@ -3,7 +3,6 @@ import type { JoinableFile } from './joinable-file.ts';
 import type { FoundKey } from './key-columns.ts';
 import type { Sample } from './read-sample.ts';
 import type { FileHead, FoundOption, Recognised } from './recognise-format.ts';
-import type { FoundTree } from './recognise-tree.ts';
 
 /** A stream of a file, with its first records. */
 export interface FoundStream {
@@ -32,9 +31,15 @@ export interface FoundLookup {
   reason: string;
 }
 
-/** What was found in a file with records. */
+/** The records of a file, with their streams and the tables that their mappings look up. */
+export type Divided = Pick<FoundFile, 'streams' | 'records' | 'lookups'>;
+
+/** What was found in a file with records, or in a folder of files that are one object each. */
 export interface FoundFile {
+  /** The beginning of the file, or of the first one. */
   head: FileHead;
+  /** The path of the file, or the pattern of the files, for people. */
+  shown: string;
   /** The path of the file, relative to the config. */
   path: string;
   source: string;
@@ -42,6 +47,6 @@ export interface FoundFile {
   streams: readonly FoundStream[];
   records: readonly FoundRecords[];
   lookups: readonly FoundLookup[];
-  /** Given for a bill with levels, whose records depend on what the other files have. */
-  tree?: FoundTree;
+  /** Given if the records depend on the other files: the records, from the keys of the articles in other files. */
+  divide?: (known: ReadonlySet<string>) => Divided;
 }

@@ -1,8 +1,10 @@
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { counted } from '../../lib/text/amounts.ts';
 import { checkProposal, type Sampled } from './check-proposal.ts';
+import { streamName } from './file-names.ts';
+import { type FileSet, fileSetsOf } from './file-sets.ts';
 import { findFile, type PresetFile } from './find-file.ts';
 import type { FoundFile, FoundRecords, FoundStream } from './found-file.ts';
 import { type Join, joinFiles } from './join-files.ts';
@@ -11,7 +13,6 @@ import { presetSources } from './preset-config.ts';
 import type { ProposedMapping } from './proposed-line.ts';
 import { ONLY_ASCII } from './recognise-encoding.ts';
 import type { Recognised } from './recognise-format.ts';
-import { treeRecords } from './tree-records.ts';
 import { type ConfigParts, headText, sourcesText, todoOf } from './write-config.ts';
 
 /** What is proposed for the records of a stream. */
@@ -61,16 +62,21 @@ const ONLY_SOURCE = 'erp';
  * @throws Fault `usage` for a file that is not recognised, `source.unreadable` for one that cannot be read
  */
 export async function proposeConfig(files: readonly string[], options: ProposeOptions): Promise<ProposedConfig> {
-  const [only, ...more] = files;
-  if (only !== undefined && more.length === 0) return await proposeOne(only, options);
+  const [only, ...more] = await fileSetsOf(files, options.signal);
+  if (only === undefined) throw fault('usage', '--from names no file.');
+  if (more.length === 0) return await proposeOne(only, options);
   const found: FoundFile[] = [];
-  for (const file of files) {
-    const one = await findFile(file, options);
+  for (const set of [only, ...more]) {
+    const one = await findFile(set, options);
     if (one.preset !== undefined) throw presetFault(one);
-    found.push({ ...one, source: sourceName(one.streams[0]?.name ?? '', found) });
+    found.push({
+      ...one,
+      source: sourceName(streamName(set.pattern === null ? one.shown : dirname(one.shown)), found),
+    });
   }
   shareEncodings(found);
-  return await configOf(found, `${basename(files[0] ?? '')} and ${counted(files.length - 1, 'other file')}`, options);
+  const names = found.map(nameOf);
+  return await configOf(found, `${names[0] ?? ''} and ${counted(more.length, 'other file')}`, options);
 }
 
 /** A file that has only ASCII shows no encoding. The system that wrote the other files has probably written it in theirs. */
@@ -79,9 +85,7 @@ function shareEncodings(files: readonly FoundFile[]): void {
     [...recognised.options, ...recognised.stream].find(({ name }) => name === 'encoding');
   const shown = files.flatMap((file) => {
     const option = encodingOf(file);
-    return option === undefined || option.reason === ONLY_ASCII
-      ? []
-      : [{ name: basename(file.head.name), value: option.value }];
+    return option === undefined || option.reason === ONLY_ASCII ? [] : [{ name: nameOf(file), value: option.value }];
   });
   const [first] = shown;
   if (first === undefined || shown.some(({ value }) => value !== first.value)) return;
@@ -93,15 +97,20 @@ function shareEncodings(files: readonly FoundFile[]): void {
   }
 }
 
-async function proposeOne(file: string, options: ProposeOptions): Promise<ProposedConfig> {
-  const found = await findFile(file, options);
-  if (found.preset === undefined) return await configOf([{ ...found, source: ONLY_SOURCE }], basename(file), options);
+async function proposeOne(set: FileSet, options: ProposeOptions): Promise<ProposedConfig> {
+  const found = await findFile(set, options);
+  if (found.preset === undefined) return await configOf([{ ...found, source: ONLY_SOURCE }], nameOf(found), options);
   const { recognised, path } = found;
   const { source, text } = presetSources(recognised, path, options.root);
   const note = `The mapping comes from config/presets/${found.preset}.yaml, which fits ${recognised.title}.`;
-  const proposed = { file, source, recognised, records: [], todo: [] };
+  const proposed = { file: found.head.path, source, recognised, records: [], todo: [] };
   const head = headText([source], `${aboutText(basename(found.head.path))} ${note}`, options.configFile);
   return { files: [proposed], joins: [], joined: null, text: `${head}${text}` };
+}
+
+/** The name of a file, or the pattern of files in their folder. */
+function nameOf({ shown, head }: Pick<FoundFile, 'shown' | 'head'>): string {
+  return shown === head.path ? basename(head.name) : join(basename(dirname(shown)), basename(shown));
 }
 
 const aboutText = (files: string): string => `A first config for ${files}, written by \`dpp-sync init --from\`.`;
@@ -122,22 +131,17 @@ function sourceName(stream: string, earlier: readonly FoundFile[]): string {
   }
 }
 
-/** The files, with the records of bills with levels: these make the articles that no other file has. */
-function withTrees(files: readonly FoundFile[]): FoundFile[] {
+/** The files, with the records that depend on what the other files have. */
+function divided(files: readonly FoundFile[]): FoundFile[] {
   const articles = files.flatMap(({ records }) => records).filter(({ mapping }) => mapping.to !== 'bom_item');
   const known = new Set(
     articles.flatMap(({ key }) => (key?.columns.length === 1 ? (key.columns[0]?.values ?? []) : [])),
   );
-  return files.map((file) => {
-    const { tree, streams, head } = file;
-    const [stream] = streams;
-    if (tree === undefined || stream === undefined) return file;
-    return { ...file, ...treeRecords({ name: basename(head.name), stream, tree }, known) };
-  });
+  return files.map((file) => ({ ...file, ...file.divide?.(known) }));
 }
 
 async function configOf(given: readonly FoundFile[], about: string, options: ProposeOptions): Promise<ProposedConfig> {
-  const found = withTrees(given);
+  const found = divided(given);
   const all = found.flatMap(({ records }) => records);
   const { files: joined, joins } = all.length === 1 ? { files: all, joins: [] } : joinFiles(all);
   const checked: { file: FoundFile; sampled: Sampled; records: FoundRecords }[] = [];
@@ -202,7 +206,7 @@ function labelsOf(key: FoundRecords['key']): string[] {
   return key?.columns.map(({ label }) => label) ?? [];
 }
 
-function seenText({ streams, head }: FoundFile, _at: number, { length }: readonly unknown[]): string {
+function seenText({ streams, ...file }: FoundFile, _at: number, { length }: readonly unknown[]): string {
   const samples = streams.map(({ sample }) => sample);
   const counts = samples.map(
     ({ rows, broken, isWhole }) => `${isWhole ? 'all' : 'the first'} ${counted(rows.length + broken, 'record')}`,
@@ -210,14 +214,14 @@ function seenText({ streams, head }: FoundFile, _at: number, { length }: readonl
   const readable = samples.every(({ broken }) => broken === 0)
     ? ''
     : `, of which ${samples.map(({ rows }) => rows.length).join(' and ')} can be read`;
-  const of = length === 1 ? 'the file' : basename(head.name);
+  const of = length === 1 && file.shown === file.head.path ? 'the file' : nameOf(file);
   return `The reasons are from ${counts.join(' and ')} of ${of}${readable}.`;
 }
 
 function proposedOf(file: FoundFile, records: readonly FoundRecords[], parts: ConfigParts | undefined): ProposedFile {
-  const { head, source, recognised } = file;
+  const { shown, source, recognised } = file;
   return {
-    file: head.path,
+    file: shown,
     source,
     recognised,
     records: records.map((one) => {

@@ -78,16 +78,16 @@ export function articleRows(
  * Proposes the mapping of such rows.
  *
  * @param columns the columns of these rows
+ * @param without the names of columns that say nothing about the articles
  */
 export function articlesOf(
   { to, naming: label, isAround, reason, isTodo, when }: ArticleRows,
   columns: readonly Column[],
-  tree: FoundTree,
+  without: readonly string[],
 ): { key: FoundKey; mapping: ProposedMapping } {
   const naming = columns.find((column) => column.label === label);
   if (naming === undefined) throw new Error(`The rows have no column ${label}.`);
-  const ofTree = [tree.assembly, tree.path, tree.column];
-  const own = columns.filter((column) => !ofTree.includes(column.label));
+  const own = columns.filter((column) => !without.includes(column.label));
   const differing = own.filter((column) => column !== naming && varies(column, naming));
   // Columns with several values for one product are about its parts.
   const usable = isAround ? own.filter((column) => !differing.includes(column)) : own;
@@ -102,9 +102,7 @@ export function articlesOf(
   };
   const fields = proposed.fields.map((line): ProposedLine => {
     if (line.name === number.name) return number;
-    if (line.name === 'name' && line.expression === null) {
-      return { ...line, expression: naming.access, reason: `no column has names, so this is ${label}` };
-    }
+    if (line.name === 'name' && line.expression === null) return nameByKey(line, naming);
     const column = differing.find(({ access }) => line.expression?.includes(access));
     if (column === undefined) return line;
     const doubt = `rows with the same ${label} have different values of ${column.label}, and only the first of them can be sent`;
@@ -113,6 +111,11 @@ export function articlesOf(
   const lines = { key: { ...number, name: 'key', reason: keyReason }, fields };
   const condition = when === '' ? {} : { when: { name: 'when', expression: when, reason: '', isTodo: false } };
   return { key, mapping: { ...proposed, reason, isTodo, ...lines, ...condition } };
+}
+
+/** The line of a name that no column has. A platform refuses an article without one. */
+export function nameByKey(line: ProposedLine, { access, label }: Column): ProposedLine {
+  return { ...line, expression: access, reason: `no column has names, so this is ${label}` };
 }
 
 /** True if rows of the same article have different values in the column. */

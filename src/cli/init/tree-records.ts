@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { type Column, columnsOf, textAt } from './columns.ts';
 import { isNamed } from './field-names.ts';
-import type { FoundLookup, FoundRecords, FoundStream } from './found-file.ts';
+import type { Divided, FoundLookup, FoundRecords, FoundStream } from './found-file.ts';
 import type { FoundTree } from './recognise-tree.ts';
 import { type ArticleRows, articleRows, articlesOf, TABLE } from './tree-articles.ts';
 import { linesOf, streamKey } from './tree-lines.ts';
@@ -16,28 +16,22 @@ export interface TreeFile {
   tree: FoundTree;
 }
 
-/** The records of a bill with levels, its stream with the key, and the table that its mappings look up. */
-export interface TreeRecords {
-  streams: FoundStream[];
-  records: FoundRecords[];
-  lookups: FoundLookup[];
-}
-
 /**
  * Divides the rows of a bill: each row below another one is a BOM item. Rows with rows below them are products, and the others are
  * materials, unless another file has them.
  *
  * @param known the keys of the articles in other files
  */
-export function treeRecords({ name, stream: given, tree }: TreeFile, known: ReadonlySet<string>): TreeRecords {
+export function treeRecords({ name, stream: given, tree }: TreeFile, known: ReadonlySet<string>): Divided {
   const { sample, found } = given;
   const rows = sample.rows.filter((row) => textAt(row, tree.part) !== '');
   const owner = ownerOf(found.columns, tree, rows);
   const stream = { ...given, ...streamKey(found, tree, owner) };
+  const ofTree = [tree.assembly, tree.path, tree.column];
   const common = { stream, name, isWhole: sample.isWhole, hasKey: false };
   const articles = articleRows({ tree, owner, rows }, known).map((group: ArticleRows): FoundRecords => {
     const columns = columnsOf(group.rows);
-    return { ...common, found: columns, isCertain: true, ...articlesOf(group, columns.columns, tree) };
+    return { ...common, found: columns, isCertain: true, ...articlesOf(group, columns.columns, ofTree) };
   });
   const below = owner === null ? rows.filter((row) => textAt(row, tree.assembly) !== '') : rows;
   const records = [...articles, { ...common, ...linesOf(below, tree, owner) }];
