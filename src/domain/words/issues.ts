@@ -90,8 +90,8 @@ export const ISSUE_GROUPS = {
       cure: 'Check `parent` of the stream, and the order of the records in the export.',
     },
     'row.parts': {
-      title: 'Row whose parts the server does not have',
-      cure: 'If it was deleted during the read, the next read corrects it. Otherwise correct the path in `each` of the stream.',
+      title: 'Row whose parts are not all known',
+      cure: 'If it was deleted during the read, the next read corrects it. If the server has cut a list of the row, ask for more elements in one answer, or read them as a stream of their own. Otherwise correct the path in `each` of the stream.',
     },
     'row.quote': {
       title: 'Value with a quote in the wrong place',

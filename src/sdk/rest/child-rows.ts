@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
+import { successorIn } from './pages.ts';
 import { MissingValue } from './placeholders.ts';
-import { filled, type RestRead } from './read-pass.ts';
+import { filled, incomplete, type RestRead } from './read-pass.ts';
 import type { RestRequest } from './rest-client.ts';
 import type { RestEach } from './rest-options.ts';
 
@@ -38,6 +39,13 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
   const what = `${request.url.pathname} of ${name}`;
   const answer = await client.request({ ...request, what, onError: stream.onError, accepts: [404, 410] }, signal);
   if (answer.status >= 400) return { rows: [row], isAbsent: true };
+  const successor = successorIn(answer);
+  if (successor !== null) {
+    throw incomplete(
+      `The answer for ${what} has another page in ${successor}, and \`each\` reads one.`,
+      'Ask for more rows in one answer, or read these rows as a stream of their own.',
+    );
+  }
   if (each.into !== undefined) {
     const value = each.rows.length === 0 ? answer.document : valueAt(answer.document, each.rows);
     const fields = { ...row };

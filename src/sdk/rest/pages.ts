@@ -95,17 +95,8 @@ function endOfLinks(size: number | undefined, { rows, what }: AnsweredPage): nul
 const NEXT_MEMBERS = ['next', 'nextLink', '@odata.nextLink', '__next', 'next_page', 'nextPage'];
 
 function assertWhole(page: PagedBy & { by: 'none' }, { answer, rows, what }: AnsweredPage): void {
-  const around = [answer.document, valueAt(answer.document, ['d']), valueAt(answer.document, ['links'])].concat(
-    valueAt(answer.document, ['_links']),
-  );
-  const next = around.flatMap((one) =>
-    isJsonObject(one)
-      ? NEXT_MEMBERS.filter((name) => ![undefined, null, false, ''].includes(memberOf(one, name) as null))
-      : [],
-  );
-  const link = linkIn([answer.headers['link']].flat().join(', '));
-  if (next.length > 0 || link !== null) {
-    const where = next[0] === undefined ? 'the header Link' : `\`${next[0]}\``;
+  const where = successorIn(answer);
+  if (where !== null) {
     throw unclear(what, `the stream has \`page: { by: none }\`, and the answer has another page in ${where}`);
   }
   if (page.size !== undefined && rows.length >= page.size) {
@@ -114,6 +105,20 @@ function assertWhole(page: PagedBy & { by: 'none' }, { answer, rows, what }: Ans
       `the stream has \`page: { by: none }\`, and the answer has ${rows.length} rows, which is a full page`,
     );
   }
+}
+
+/** Where an answer that should be whole has the address of another page; null if it has none. */
+export function successorIn(answer: RestAnswer): string | null {
+  const around = [answer.document, valueAt(answer.document, ['d']), valueAt(answer.document, ['links'])].concat(
+    valueAt(answer.document, ['_links']),
+  );
+  const next = around.flatMap((one) =>
+    isJsonObject(one)
+      ? NEXT_MEMBERS.filter((name) => ![undefined, null, false, ''].includes(memberOf(one, name) as null))
+      : [],
+  );
+  if (next[0] !== undefined) return `\`${next[0]}\``;
+  return linkIn([answer.headers['link']].flat().join(', ')) === null ? null : 'the header Link';
 }
 
 /** The address with `rel="next"` in a header `Link` (RFC 8288); null if there is none. */

@@ -66,7 +66,9 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
   const ask = (place: PlaceOfPage, what: string): Promise<RestAnswer> => {
     const { method, url, body, headers } = requestOf(read, asked, place);
     const accepts = asked.kind === 'link' ? [404, 410] : [];
-    return client.request({ method, url, body, headers, what, onError: stream.onError, accepts }, signal);
+    const request = { method, url, body, headers, what, onError: stream.onError, accepts };
+    const asksForLink = stream.changes !== undefined && 'deltaLink' in stream.changes;
+    return client.request({ ...request, hint: asksForLink ? WITHOUT_LINKS : undefined }, signal);
   };
   let place: PlaceOfPage = asked.kind === 'link' ? { link: asked.link, values: {} } : firstPlace(page);
   let former = '';
@@ -99,7 +101,8 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       const again = rowsIn(await ask(before, `the page before ${what}`), stream, what).at(-1);
       if (again === undefined || !isSame(again, last, nameOf)) throw new Shifted(`the page before ${what} has changed`);
     }
-    const total = totalIn(answer, page.total, what);
+    // A server need not count what is behind a delta link.
+    const total = asked.kind === 'link' ? null : totalIn(answer, page.total, what);
     firstTotal ??= total;
     // A server may count from the beginning, so that each row that comes or goes moves the others.
     if (!isUndisturbed(stream) && total !== null && total !== firstTotal) {
@@ -123,6 +126,9 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     place = next;
   }
 }
+
+const WITHOUT_LINKS =
+  'Some servers answer so if the entity has no delta links. Then replace `changes` of the stream by a filter on the time of the last change, and do not ask for links.';
 
 const CHECK_PAGES =
   'Compare `page` of the stream with the documentation of the API: what it sends for the next page, and how its last page looks.';

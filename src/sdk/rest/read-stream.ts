@@ -7,7 +7,7 @@
 import { createSeenTexts } from '../../lib/collections.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import type { Page, SourceRow } from '../connector.ts';
+import type { Page } from '../connector.ts';
 import { sourceFault } from '../connector.ts';
 import { valueAt } from '../document-path.ts';
 import { readBulkRows } from './bulk-job.ts';
@@ -24,9 +24,9 @@ import {
   rawPages,
 } from './read-pass.ts';
 import { type RestAnswer, Unavailable } from './rest-client.ts';
-import type { RestGone } from './rest-options.ts';
 import { createRowPages, rowOf } from './rest-rows.ts';
 import { formatSince } from './since.ts';
+import { goneRow, isGone } from './tombstones.ts';
 
 /** How often a read begins again because rows have moved, or because `onError: restart` asks for it. */
 const PASSES_MAX = 3;
@@ -55,20 +55,21 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
   const given = createSeenTexts(KEYS_MAX);
   const moved = { count: 0, example: '' };
   const warnings = new Set<string>();
+  // Changes during a pass that was given up are in none of the later ones, so the next read of changes has to show them.
+  let opened: number | null = null;
   for (let pass = 1; ; pass += 1) {
     const pages = createRowPages();
-    let opened: number | null = null;
-    let stated: number | null = null;
+    const totals: number[] = [];
     try {
       let last: PassPage | null = null;
       // A second pass gives only rows that the first one has not given.
       const seen = pass === 1 ? given : createSeenTexts(KEYS_MAX);
       for await (const page of passOf(read, { kind: 'all' }, seen)) {
         opened ??= openedAt(page.answer);
-        stated ??= page.total;
+        if (page.total !== null) totals.push(page.total);
         last = page;
         for (const { fields, name: rowName, isRepeated, isAbsent } of page.rows) {
-          if (isGone(fields, goneOf(read))) continue;
+          if (isGone(read, fields)) continue;
           const isKnown = isRepeated || (pass > 1 && rowName !== null && given.note(rowName, '') === 'same');
           if (isKnown) {
             if (isRepeated && !isUndisturbed(stream)) {
@@ -80,11 +81,12 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
           yield* pages.add(rowOf(read, fields, isAbsent === true), progressOf(page));
         }
       }
-      assertTotal(read, stated, last);
+      assertTotal(read, totals, last);
       if (moved.count > 0) warnings.add(movedText(read, moved));
       const link = last === null ? null : deltaLinkIn(read, last.answer);
-      const cursor = cursorAfter(read, { opened, link });
-      if (stream.changes !== undefined && cursor === null) warnings.add(withoutCursor(read));
+      const isLate = pass > 1 && link !== null;
+      const cursor = isLate ? null : cursorAfter(read, { opened, link });
+      if (stream.changes !== undefined && cursor === null) warnings.add(isLate ? lateLink(read) : withoutCursor(read));
       yield* pages.end({
         ...(cursor === null ? {} : { cursor }),
         ...(warnings.size === 0 ? {} : { warnings: [...warnings] }),
@@ -117,7 +119,7 @@ export async function* readChanges(read: RestRead, stored: JsonValue | null): As
     const pages = createRowPages(cursor as unknown as JsonValue);
     const warnings = new Set<string>();
     let opened: number | null = null;
-    let stated: number | null = null;
+    const totals: number[] = [];
     try {
       let last: PassPage | null = null;
       for await (const page of passOf(read, asked, createSeenTexts(KEYS_MAX))) {
@@ -129,18 +131,21 @@ export async function* readChanges(read: RestRead, stored: JsonValue | null): As
           return;
         }
         opened ??= openedAt(page.answer);
-        stated ??= page.total;
+        if (page.total !== null) totals.push(page.total);
         last = page;
         if ('since' in cursor) noteOlderRows(read, page, { since: cursor.since, warnings });
         for (const { fields, isAbsent } of page.rows) {
-          const gone = goneOf(read);
-          const row = isGone(fields, gone) ? goneRow(read, fields, gone) : rowOf(read, fields, isAbsent === true);
+          const row = isGone(read, fields) ? goneRow(read, fields) : rowOf(read, fields, isAbsent === true);
           yield* pages.add(row, progressOf(page));
         }
       }
-      assertTotal(read, stated, last);
+      if (asked.kind !== 'link') assertTotal(read, totals, last);
       const next = cursorAfter(read, { opened, link: last === null ? null : deltaLinkIn(read, last.answer) });
-      if (next === null) throw lostCursor(read);
+      if (next === null) {
+        yield* pages.flush({ done: 0, total: 0 });
+        yield { rows: [], beginAgain: lostCursor(read) };
+        return;
+      }
       yield* pages.end({ cursor: next, ...(warnings.size === 0 ? {} : { warnings: [...warnings] }) });
       return;
     } catch (error) {
@@ -196,7 +201,7 @@ async function withChildren(read: RestRead, rows: readonly JsonValue[], fresh: r
     const part = rows.slice(at, at + read.concurrent);
     const children = await Promise.all(
       part.map(async (row, index) =>
-        isJsonObject(row) && fresh[at + index] === true && !isGone(row, goneOf(read))
+        isJsonObject(row) && fresh[at + index] === true && !isGone(read, row)
           ? await readChildren(read, each, row)
           : null,
       ),
@@ -211,22 +216,23 @@ async function withChildren(read: RestRead, rows: readonly JsonValue[], fresh: r
 }
 
 /**
- * @param first the number of rows that the server has stated first
+ * @param totals the numbers of rows that the answers have stated
  * @throws Shifted if the pass has given another number of different rows than the server states
  */
-function assertTotal(read: RestRead, first: number | null, last: PassPage | null): void {
+function assertTotal(read: RestRead, totals: readonly number[], last: PassPage | null): void {
   const { page } = read.stream;
   if (!('total' in page) || page.total === undefined || last === null || last.answer.status >= 400) return;
-  if (last.total === null) {
+  const [first, stated] = [totals[0], totals.at(-1)];
+  if (first === undefined || stated === undefined) {
     throw incomplete(
       `The answers for ${read.name} do not state the number of all rows, so nothing shows that the read is complete.`,
       'Correct `page.total` of the stream, or the parameter with which the API states the number.',
     );
   }
   // Beside such a read rows may come and go.
-  const totals = isUndisturbed(read.stream) ? [last.total, first ?? last.total] : [last.total];
-  if (last.count >= Math.min(...totals) && last.count <= Math.max(...totals)) return;
-  throw new Shifted(`${last.count} different rows came, and the server states ${last.total}`);
+  const [lowest, highest] = isUndisturbed(read.stream) ? [Math.min(first, stated), Math.max(first, stated)] : [stated, stated];
+  if (last.count >= lowest && last.count <= highest) return;
+  throw new Shifted(`${last.count} different rows came, and the server states ${stated}`);
 }
 
 /** The reason to begin again; null if this was the last pass or another pass cannot help. */
@@ -318,11 +324,13 @@ function withoutCursor({ name }: RestRead): string {
   return `The last answer for ${name} has no delta link, so the next read is complete again. Check that the API gives delta links for this request.`;
 }
 
-function lostCursor({ name }: RestRead): Error {
-  return incomplete(
-    `The last answer of the changes of ${name} has no delta link, so it is unknown where the next read would begin.`,
-    'Pull again. If this happens each time, replace `changes` of the stream by a filter on the time of the last change.',
-  );
+/** A link of a later pass does not lead to what has changed since the first one, whose rows were used. */
+function lateLink({ name }: RestRead): string {
+  return `Rows of ${name} came or went during the read, so the delta link at its end may miss changes. The next read is complete again.`;
+}
+
+function lostCursor({ name }: RestRead): string {
+  return `The last answer of the changes of ${name} has no delta link, so it is unknown where the next read would begin. If this happens each time, replace \`changes\` of the stream by a filter on the time of the last change.`;
 }
 
 /** Warns of a server that does not obey the filter: then each read of changes is a complete one, and nobody notices. */
@@ -350,33 +358,4 @@ function timeOf(value: JsonValue | undefined): number | null {
   const [, dated] = /^\/Date\((-?\d+)/.exec(value) ?? [];
   const at = dated === undefined ? Date.parse(value) : Number(dated);
   return Number.isNaN(at) ? null : at;
-}
-
-// Tombstones.
-
-function goneOf({ stream }: RestRead): RestGone | undefined {
-  return stream.changes?.gone;
-}
-
-function isGone(fields: JsonValue, gone: RestGone | undefined): boolean {
-  if (gone === undefined || !isJsonObject(fields)) return false;
-  const found = valueAt(fields, gone.at);
-  if (found === undefined || found === null || found === false) return false;
-  return gone.contains === undefined || textOf(found).includes(gone.contains);
-}
-
-function goneRow(read: RestRead, fields: JsonValue, gone: RestGone | undefined): SourceRow {
-  const key: JsonObject = {};
-  for (const [column, path] of Object.entries(gone?.key ?? {})) {
-    const value = valueAt(fields, path) ?? null;
-    key[column] = gone?.entityId === true && typeof value === 'string' ? keyInEntityId(value) : value;
-  }
-  return { ...rowOf(read, key, false), isGone: true };
-}
-
-/** The key in the address of an entity: `Items(5)`, `Items('A''B')`, `https://host/v2/Items(0f3a…)`. */
-function keyInEntityId(address: string): string {
-  const [, quoted, plain] = /\((?:[\w]+=)?(?:'((?:[^']|'')*)'|([^')]*))\)$/.exec(address) ?? [];
-  if (quoted === undefined) return plain ?? address;
-  return decodeURIComponent(quoted.replaceAll("''", "'"));
 }

@@ -25,6 +25,8 @@ export interface RestRequest {
   onError: RestStream['onError'];
   /** Statuses besides the good ones that the caller handles. */
   accepts?: readonly number[];
+  /** What else may help if the server cannot answer, for errors. */
+  hint?: string | undefined;
 }
 
 export interface RestAnswer {
@@ -178,7 +180,8 @@ export function createRestClient(
       }
       pace.answered();
       if (PASSING.has(status)) {
-        await again(faults.refused(`${what} was answered with ${status}: ${shown(text)}`, AGAIN));
+        const cure = [AGAIN, asked.hint ?? ''].join(' ').trim();
+        await again(faults.refused(`${what} was answered with ${status}: ${shown(text)}`, cure));
         continue;
       }
       const isGood = status >= 200 && status < 300;

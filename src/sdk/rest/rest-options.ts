@@ -256,7 +256,6 @@ const Changes = z.union([
     gone: Gone.optional(),
   }),
 ]);
-export type RestGone = z.infer<typeof Gone>;
 
 const Each = z
   .strictObject({

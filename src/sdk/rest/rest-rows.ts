@@ -1,5 +1,5 @@
 import { RAW_FIELD } from '../../domain/record.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import type { Page, SourceRow } from '../connector.ts';
 import { createPageBuffer } from '../page-buffer.ts';
 import { damagedFields, damageIssue } from '../text-values.ts';
@@ -28,7 +28,44 @@ export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: Json
       message: 'The server does not have the object that this row names, so its parts are unknown.',
     });
   }
+  const cut = cutListIn(value);
+  if (cut !== null) {
+    issues.push({
+      code: 'row.parts',
+      message: `The list ${cut} of this row has further elements, which the answer does not contain.`,
+      cure: 'Ask for more elements in one answer, or read them as a stream of their own, or with `each`.',
+    });
+  }
   return issues.length === 0 ? row : { ...row, issues };
+}
+
+/**
+ * The name of a list within a row that the server has cut: OData gives such a list the address of its further elements, and GraphQL
+ * a `hasNextPage`. Null if there is none.
+ */
+function cutListIn(value: JsonValue): string | null {
+  if (Array.isArray(value)) return firstOf(value, cutListIn);
+  if (!isJsonObject(value)) return null;
+  return firstOf(Object.entries(value), ([name, member]) => {
+    const [, list] = /^(.+)@(?:odata\.)?nextLink$/.exec(name) ?? [];
+    if (list !== undefined) return list;
+    if (typeof member !== 'object') return null;
+    return isJsonObject(member) && isCut(member) ? name : cutListIn(member);
+  });
+}
+
+function isCut(list: JsonObject): boolean {
+  const info = memberOf(list, 'pageInfo');
+  if (info !== undefined && isJsonObject(info) && memberOf(info, 'hasNextPage') === true) return true;
+  return typeof memberOf(list, '__next') === 'string' && Array.isArray(memberOf(list, 'results'));
+}
+
+function firstOf<One>(list: readonly One[], find: (one: One) => string | null): string | null {
+  for (const one of list) {
+    const found = find(one);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 /** Gathers rows into pages of bounded size. Each of them has the cursor of the read, until the end gives another one. */

@@ -1,0 +1,48 @@
+// Rows by which changes say that a record is gone.
+
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { SourceRow } from '../connector.ts';
+import { valueAt } from '../document-path.ts';
+import { textOf } from './placeholders.ts';
+import type { RestRead } from './read-pass.ts';
+import { rowOf } from './rest-rows.ts';
+
+/** True for a row that says that its record is gone. */
+export function isGone({ stream }: RestRead, fields: JsonValue): boolean {
+  const gone = stream.changes?.gone;
+  if (gone === undefined || !isJsonObject(fields)) return false;
+  const found = valueAt(fields, gone.at);
+  if (found === undefined || found === null || found === false) return false;
+  return gone.contains === undefined || textOf(found).includes(gone.contains);
+}
+
+/** The tombstone that such a row stands for. It has the key columns only. */
+export function goneRow(read: RestRead, fields: JsonValue): SourceRow {
+  const gone = read.stream.changes?.gone;
+  const key: JsonObject = {};
+  for (const [column, path] of Object.entries(gone?.key ?? {})) {
+    const value = valueAt(fields, path) ?? null;
+    key[column] = gone?.entityId === true && typeof value === 'string' ? keyInEntityId(value, column) : value;
+  }
+  return { ...rowOf(read, key, false), isGone: true };
+}
+
+/**
+ * The key in the address of an entity: `Items(5)`, `Items('A''B')`, `https://host/v2/Items(0f3a…)`, `Lines(Item='A',Position=10)`. A
+ * text without parentheses is the key itself.
+ */
+function keyInEntityId(address: string, column: string): string {
+  const [, predicate] = /\(([^/]*)\)$/.exec(address) ?? [];
+  if (predicate === undefined) return address;
+  const parts = [...decoded(predicate).matchAll(/(?:(\w+)=)?(?:'((?:[^']|'')*)'|([^',]+))/g)];
+  const [, , quoted, plain] = parts.find(([, name]) => name === column) ?? parts[0] ?? [];
+  return quoted?.replaceAll("''", "'") ?? plain ?? address;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
