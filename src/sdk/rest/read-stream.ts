@@ -230,7 +230,9 @@ function assertTotal(read: RestRead, totals: readonly number[], last: PassPage |
     );
   }
   // Beside such a read rows may come and go.
-  const [lowest, highest] = isUndisturbed(read.stream) ? [Math.min(first, stated), Math.max(first, stated)] : [stated, stated];
+  const [lowest, highest] = isUndisturbed(read.stream)
+    ? [Math.min(first, stated), Math.max(first, stated)]
+    : [stated, stated];
   if (last.count >= lowest && last.count <= highest) return;
   throw new Shifted(`${last.count} different rows came, and the server states ${stated}`);
 }

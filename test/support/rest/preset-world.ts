@@ -28,7 +28,6 @@ export interface PresetSource {
   options: JsonObject;
   guard: JsonObject;
   streams: Record<string, JsonObject & { page: JsonObject }>;
-  guard: JsonObject;
 }
 
 /** The sources of a preset for a server of the test: with small pages, and as fast as the server answers. */
