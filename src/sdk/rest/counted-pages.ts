@@ -19,7 +19,8 @@ export function nextCounted(page: CountedBy, at: AnsweredPage): PlaceOfPage | nu
     if (last === undefined) return null;
     throw new Shifted(`${what} has rows, and the page before it had only one`);
   }
-  const isLast = page.end === 'flag' ? !flagAt(page.more ?? [], at) : page.end === 'total' ? hasAll(at, end) : null;
+  const isLast =
+    page.end === 'flag' ? !flagAt(page.more ?? [], at) : page.end === 'total' ? hasAll(page, at, end) : null;
   if (isLast === true) return null;
   if (last === undefined) {
     if (isLast === null) return null;
@@ -28,8 +29,11 @@ export function nextCounted(page: CountedBy, at: AnsweredPage): PlaceOfPage | nu
   return page.by === 'offset' ? nextOffset(page, at, { end, last }) : nextNumber(page, at, { end, last });
 }
 
-function hasAll({ total, rows }: AnsweredPage, end: number): boolean {
-  return total === null ? rows.length === 0 : end >= total;
+function hasAll(page: CountedBy, { total, rows, place }: AnsweredPage, end: number): boolean {
+  if (total === null) return rows.length === 0;
+  // Some servers state the number of rows of the page. Then the next page has more rows, and otherwise none.
+  const mayCountPage = place.start === 0 && total === rows.length && total >= page.size && total > 1;
+  return end >= total && !mayCountPage;
 }
 
 function nextOffset(

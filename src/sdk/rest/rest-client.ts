@@ -288,15 +288,17 @@ export function createRestClient(
 
   const elsewhere = (url: URL | string): Error =>
     faults.refused(
-      `An answer has a link to another server: ${typeof url === 'string' ? shown(url) : `${url.origin}${url.pathname}`}. dpp-sync reads only from ${base.origin}.`,
+      `An answer has a link to another server: ${typeof url === 'string' ? shown(url) : `${url.origin}${url.pathname}.`} dpp-sync reads only from ${base.origin}.`,
       'If the API lies behind a proxy, let the proxy rewrite the links, or give `base` the address that the links have.',
     );
 
+  /** A text of an answer as the end of a sentence. */
   const shown = (text: string): string => {
     // Secrets are removed before anything else, because a part of a secret would not be recognised.
     const clean = faults.clean(text).replace(/\s+/g, ' ');
-    if (clean === '') return 'an empty answer.';
-    return clean.length > SHOWN_MAX ? `${clean.slice(0, SHOWN_MAX)}…` : clean;
+    if (clean.trim() === '') return 'an empty answer.';
+    const cut = clean.length > SHOWN_MAX ? `${clean.slice(0, SHOWN_MAX)}…` : clean;
+    return `${cut.trim().replace(/\.$/, '')}.`;
   };
 
   /** True for an address without encryption that leads no further than the API itself does. */

@@ -205,6 +205,28 @@ describe('pages by number', () => {
     expect(idsOf(rows)).toEqual(upTo(20));
   });
 
+  it.each(['{{size}}', '10'])(
+    'reads a list that is one full page, if the server gives the last page again (size %s)',
+    async (size) => {
+      const stream = { ...PAGE, query: { ...PAGE.query, size }, page: { ...PAGE.page, end: 'total' } };
+      const { rows, error } = await readFrom((call) => {
+        const { items, total } = paged(call, rowsOf(upTo(10)));
+        return { body: { items: items.length === 0 ? rowsOf(upTo(10)) : items, total } };
+      }, stream);
+      expect(error).toBeNull();
+      expect(idsOf(rows)).toEqual(upTo(10));
+    },
+  );
+
+  it('fails if the total is the number of rows of the page', async () => {
+    const stream = { ...PAGE, page: { ...PAGE.page, end: 'total' } };
+    const { error } = await readFrom((call) => {
+      const { items } = paged(call);
+      return { body: { items, total: items.length } };
+    }, stream);
+    expect(error).toMatchObject({ code: 'source.unreadable' });
+  });
+
   it('fails if the server gives fewer rows than it was asked for', async () => {
     const { error } = await readFrom((call) => {
       const first = (Number(call.query.get('page')) - 1) * 5;
