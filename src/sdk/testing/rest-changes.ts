@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonValue } from '../../lib/json.ts';
+import type { Behaviour } from './rest-behaviour.ts';
+import { cleanRead, type Kit, type Outcome } from './rest-kit.ts';
+import type { ApiServer } from './rest-server.ts';
+import { SENTENCES } from './rest-trap.ts';
+import { TRAPS } from './rest-traps.ts';
+import { assertSourceFault, type ConnectorCheck } from './source-under-test.ts';
+
+/** Checks the reads of changes of a stream that has them. */
+export function changesChecks(kit: Kit): ConnectorCheck[] {
+  if (!kit.givesChanges) return [];
+  const { api } = kit.fixtures;
+  assert.ok(api.changes !== undefined, 'The stream gives changes, so give `changes` of `api`.');
+  const isLink = api.changes.deltaLink !== undefined;
+  const check = (name: string, run: (server: ApiServer) => Promise<void>): ConnectorCheck => ({
+    name,
+    run: () => kit.withServer(run),
+  });
+  return [
+    check('the changes have each row that has changed since the snapshot', async (server) => {
+      const before = await cleanRead(kit, server);
+      changeMany(kit, server);
+      const changes = await readChanges(kit, server, cursorOf(before), {});
+      await assertHasChanged(kit, server, { before, changes, what: 'The read of changes' });
+    }),
+    check('the changes have a row that has changed while the snapshot was read', async (server) => {
+      await cleanRead(kit, server);
+      server.behave({ before: (page, rows) => page === (isPaged(kit) ? 2 : 1) && rows.change(0, kit.change) });
+      const before = await kit.read(server);
+      if (before.error !== null) throw before.error;
+      server.behave({});
+      const changes = await readChanges(kit, server, cursorOf(before), {});
+      const what = 'The read of changes after a snapshot during which a row has changed';
+      await assertHasChanged(kit, server, { before, changes, what });
+    }),
+    check('a later read of changes begins where the last one began or ended', async (server) => {
+      const before = await cleanRead(kit, server);
+      changeMany(kit, server);
+      const first = await readChanges(kit, server, cursorOf(before), {});
+      if (first.error !== null) throw first.error;
+      const middle = await cleanRead(kit, server);
+      server.rows.change(server.rows.there().length - 1, kit.change);
+      const second = await readChanges(kit, server, cursorOf(first), {});
+      await assertHasChanged(kit, server, { before: middle, changes: second, what: 'The second read of changes' });
+    }),
+    ...(api.changes.gone === undefined
+      ? []
+      : [
+          check('the changes say that a record is gone', async (server) => {
+            const before = await cleanRead(kit, server);
+            server.rows.remove(1);
+            const changes = await readChanges(kit, server, cursorOf(before), {});
+            if (changes.error !== null) throw changes.error;
+            const after = await cleanRead(kit, server);
+            const gone = [...before.byKey.keys()].filter((key) => !after.byKey.has(key));
+            const said = changes.rows.filter(({ isGone }) => isGone === true).length;
+            assert.equal(
+              said,
+              gone.length,
+              `${gone.length} records are gone, and the changes have ${said} tombstones.`,
+            );
+          }),
+        ]),
+    ...(isLink ? linkChecks(kit, check) : []),
+    ...TRAPS.filter(({ inChanges, without }) => inChanges === true && without(api) === null).map((trap) =>
+      check(`the changes: ${SENTENCES[trap.verdict]}: ${trap.title}`, async (server) => {
+        const before = await cleanRead(kit, server);
+        changeMany(kit, server);
+        const changes = await readChanges(kit, server, cursorOf(before), trap.behaviour({ api, copy: kit.copy }));
+        if (trap.verdict === 'whole' && changes.error !== null) throw changes.error;
+        const what = `When ${trap.title}, the read of changes`;
+        await assertHasChanged(kit, server, { before, changes, what, cure: trap.cure });
+      }),
+    ),
+  ];
+}
+
+function linkChecks(kit: Kit, check: (name: string, run: (server: ApiServer) => Promise<void>) => ConnectorCheck) {
+  const lost: Behaviour = {
+    edit(parts) {
+      parts.deltaSince = null;
+    },
+  };
+  return [
+    check('a snapshot without a delta link gives no cursor that skips changes', async (server) => {
+      await cleanRead(kit, server);
+      server.behave(lost);
+      const before = await kit.read(server);
+      if (before.error !== null) return assertSourceFault(before.error, 'A snapshot without a delta link');
+      changeMany(kit, server);
+      const cursor = before.pages.at(-1)?.cursor;
+      if (cursor === undefined) return;
+      const changes = await readChanges(kit, server, cursor, {});
+      await assertHasChanged(kit, server, { before, changes, what: 'The read after a snapshot without a delta link' });
+    }),
+    check('changes whose last page has no delta link begin again, or fail', async (server) => {
+      const before = await cleanRead(kit, server);
+      changeMany(kit, server);
+      const changes = await readChanges(kit, server, cursorOf(before), lost);
+      assertNotOver(changes, before, 'Changes without a delta link');
+    }),
+    ...[410, 404].map((status) =>
+      check(
+        `a delta link that the server does not know any more (${status}) begins again, or fails`,
+        async (server) => {
+          const before = await cleanRead(kit, server);
+          changeMany(kit, server);
+          const changes = await readChanges(kit, server, cursorOf(before), { changesStatus: status });
+          assertNotOver(changes, before, `Changes that are answered with ${status}`);
+        },
+      ),
+    ),
+  ];
+}
+
+const isPaged = (kit: Kit): boolean => !['none', 'bulkJob'].includes(kit.fixtures.api.page.by);
+
+/** Changes four rows of five, so that the changes have several pages. */
+function changeMany(kit: Kit, server: ApiServer): void {
+  const { length } = server.rows.there();
+  for (let at = 0; at < length; at += 1) if (at % 5 !== 0) server.rows.change(at, kit.change);
+}
+
+function cursorOf({ pages }: Outcome): JsonValue {
+  const cursor = pages.at(-1)?.cursor;
+  assert.ok(cursor !== undefined, 'The last page of a read has no cursor, from which changes are read.');
+  return JSON.parse(JSON.stringify(cursor)) as JsonValue;
+}
+
+async function readChanges(kit: Kit, server: ApiServer, cursor: JsonValue, behaviour: Behaviour): Promise<Outcome> {
+  server.behave(behaviour);
+  return await kit.read(server, { mode: 'changes', cursor });
+}
+
+const beginsAgain = ({ pages }: Outcome): boolean => pages.some(({ beginAgain }) => beginAgain !== undefined);
+
+/** Asserts that the changes have all rows that differ now, or that their read fails or begins again. */
+async function assertHasChanged(
+  kit: Kit,
+  server: ApiServer,
+  { before, changes, what, cure = '' }: { before: Outcome; changes: Outcome; what: string; cure?: string },
+): Promise<void> {
+  if (changes.error !== null) return assertSourceFault(changes.error, what);
+  if (beginsAgain(changes)) return;
+  const after = await cleanRead(kit, server);
+  const differing = [...after.byKey].filter(([key, fields]) => !isDeepStrictEqual(before.byKey.get(key), fields));
+  assert.ok(
+    differing.length > 0,
+    'No row differs after a change, so give `change`, which changes what the connector gives.',
+  );
+  for (const [key, fields] of differing) {
+    const found = changes.byKey.get(key);
+    assert.ok(
+      found !== undefined,
+      `${what} ends without the changed row ${key}: ${changes.byKey.size} rows in place of ${differing.length}. ${cure}`,
+    );
+    assert.deepEqual(found, fields, `${what} gives old values for ${key}.`);
+  }
+}
+
+/** Asserts that changes which cannot be had are not over: the read fails, begins again, or keeps its cursor. */
+function assertNotOver(changes: Outcome, before: Outcome, what: string): void {
+  if (changes.error !== null) return assertSourceFault(changes.error, what);
+  if (beginsAgain(changes)) return;
+  const last = changes.pages.at(-1)?.cursor;
+  assert.ok(
+    last !== undefined && isDeepStrictEqual(last, cursorOf(before)) && changes.rows.length > 0,
+    `${what} end as if nothing had changed. Give a page with \`beginAgain\`, so that a snapshot follows, or fail.`,
+  );
+}

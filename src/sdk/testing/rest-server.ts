@@ -1,0 +1,255 @@
+// A server that takes the place of a system: it has rows, and gives them as the API of the system does. A trap makes it do what real
+// systems do to a reader.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { textOf } from '../rest/placeholders.ts';
+import type { ApiRequest, RestApi } from './rest-api.ts';
+import { inRequest } from './rest-api.ts';
+import { type ApiReply, type Behaviour, EXACT, EXACT_MARK } from './rest-behaviour.ts';
+import { type BulkPaging, bulkAnswer } from './rest-bulk.ts';
+import {
+  answerOf,
+  BadRequest,
+  createTokens,
+  LINK_AT,
+  LINK_SINCE,
+  type ListPaging,
+  type PageParts,
+  sizeAsked,
+  startOf,
+  tokenAt,
+} from './rest-paging.ts';
+import { type ApiRow, createApiRows } from './rest-rows.ts';
+
+/** The clock of the server is behind ours, so that a reader which asks by its own clock misses changes. */
+const BEHIND_MS = 1_000 * 86_400_000;
+/** Each request takes so long by the clock of the server, so that a reader which asks from the end of its last read misses changes. */
+const REQUEST_MS = 3_600_000;
+
+/** A request of the server, in the words of its address. */
+interface Incoming {
+  request: ApiRequest;
+  url: URL;
+  identity: string;
+}
+
+export interface ApiServerSetup {
+  api: RestApi;
+  rows: readonly JsonObject[];
+  document: JsonValue;
+  /** Answers requests that are not for the list. */
+  answer: (request: ApiRequest) => JsonValue | undefined;
+}
+
+export async function startApiServer({ api, rows: all, document, answer }: ApiServerSetup) {
+  const now = (): number => Date.now() - BEHIND_MS + clock * REQUEST_MS;
+  const rows = createApiRows(all, now);
+  let behaviour: Behaviour = {};
+  let tokens = createTokens();
+  let logins = 0;
+  let jobSince: number | null = null;
+  let lastRows = 0;
+  let requests = 0;
+  let clock = 0;
+  let former: ApiReply | null = null;
+  let current: { page: number; reply: ApiReply } | null = null;
+  const pages = new Map<string, { page: number; attempts: number }>();
+  let fault: Error | null = null;
+
+  function listAnswer({ request, url }: Incoming, page: number, attempt: number): ApiReply {
+    const paging = api.page as ListPaging;
+    const since = sinceOf(request);
+    const given = since === null ? rows.there() : rows.changedSince(since).filter(isGiven);
+    const list = since === null && behaviour.cap !== undefined ? given.slice(0, behaviour.cap) : given;
+    const asked = sizeAsked(paging, request);
+    const size = behaviour.size?.(page, asked) ?? asked;
+    const own = startOf(paging, request, { list, all: rows, tokens, size: asked });
+    const start = behaviour.start?.(page, attempt, own, size) ?? own;
+    const found = list.slice(start, start + size);
+    const isLast = start + size >= list.length;
+    const isChanges = since !== null;
+    const parts: PageParts = {
+      rows: found.filter(({ isHidden }) => !isHidden).map((row) => fieldsOf(row)),
+      next: isLast ? null : tokenAt(paging, start + found.length, { list, tokens, isNew: found.length === 0 }),
+      more: !isLast,
+      total: list.filter(({ isHidden }) => !isHidden).length,
+      deltaSince: isLast && api.changes?.deltaLink !== undefined ? opened(request, isChanges) : null,
+    };
+    behaviour.edit?.(parts, page);
+    if (paging.by === 'none' || paging.by === 'keyset') parts.next = behaviour.edit === undefined ? null : parts.next;
+    lastRows = parts.rows.length;
+    const link = (name: string, value: string): string => {
+      const to = new URL(url);
+      to.searchParams.delete(LINK_AT);
+      to.searchParams.set(name, value);
+      return to.href;
+    };
+    return answerOf(api, paging, parts, { document, link });
+  }
+
+  function bulkReply(request: ApiRequest, page: number): ApiReply {
+    if (request.path === api.path) jobSince = sinceOf(request);
+    const given = jobSince === null ? rows.there() : rows.changedSince(jobSince).filter(isGiven);
+    const of = { base: base(), rows: given.map(fieldsOf), page, edit: behaviour.edit };
+    return bulkAnswer(api.page as BulkPaging, request, of);
+  }
+
+  /** When the read began to which a delta link belongs. */
+  const begins = new Map<string, number>();
+  function opened(request: ApiRequest, isChanges: boolean): number {
+    return begins.get(isChanges ? textOf(request.query[LINK_SINCE] ?? '') : '') ?? now();
+  }
+
+  const isGiven = (row: ApiRow): boolean => !row.isGone || api.changes?.gone !== undefined;
+  const fieldsOf = ({ isGone, fields }: ApiRow): JsonObject =>
+    isGone ? (api.changes?.gone?.(fields) ?? fields) : fields;
+
+  /** The time since which a request asks for changes; null if it asks for everything. */
+  function sinceOf(request: ApiRequest): number | null {
+    const link = request.query[LINK_SINCE];
+    if (link !== undefined) return Number(link);
+    const { since, timeOf = timeIn } = api.changes ?? {};
+    const text = since === undefined ? undefined : inRequest(request, since);
+    return text === undefined || text === null ? null : timeOf(textOf(text));
+  }
+
+  function answered(incoming: Incoming): ApiReply {
+    const { request, identity } = incoming;
+    const { login } = api;
+    if (login !== undefined && request.path === login.path) {
+      logins += 1;
+      return { document: login.answer(tokenOf(logins)) };
+    }
+    const isBulk = api.page.by === 'bulkJob';
+    const isOwn = request.path === api.path || (isBulk && request.path.startsWith('/kit-file'));
+    const isStatus = api.page.by === 'bulkJob' && request.path.startsWith(api.page.status);
+    if (!isOwn && !isStatus) {
+      const other = answer(request);
+      return other === undefined ? { status: 404, document: { error: `no ${request.path}` } } : { document: other };
+    }
+    const known = pages.get(identity) ?? { page: pages.size + 1, attempts: 0 };
+    known.attempts += 1;
+    pages.set(identity, known);
+    const { page, attempts } = known;
+    if (attempts === 1) behaviour.before?.(page, rows, isBulk ? 1 : sizeAsked(api.page as ListPaging, request));
+    if (behaviour.loginEndsAt === page && attempts === 1) {
+      if (login === undefined) behaviour = { ...behaviour, reply: () => ({ status: 401, document: {} }) };
+      else logins += 1;
+    }
+    const header = request.headers[login?.header ?? 'authorization'];
+    if (login !== undefined && !textOf(header ?? '').includes(tokenOf(logins))) return { status: 401, document: {} };
+    if (request.query[LINK_SINCE] !== undefined && behaviour.changesStatus !== undefined)
+      return { status: behaviour.changesStatus, document: {} };
+    if (page === 1) begins.set(textOf(request.query[LINK_SINCE] ?? ''), now());
+    const own = api.page.by === 'bulkJob' ? bulkReply(request, page) : listAnswer(incoming, page, attempts);
+    if (current !== null && current.page !== page) former = current.reply;
+    const reply = behaviour.reply?.(page, attempts, { answer: own, former, rows: lastRows }) ?? own;
+    current = { page, reply };
+    return reply;
+  }
+
+  const server = createServer((request, response) => {
+    requests += 1;
+    clock += 1;
+    incomingOf(request, base()).then(
+      (incoming) => {
+        let reply: ApiReply;
+        try {
+          reply = answered(incoming);
+        } catch (error) {
+          if (!(error instanceof BadRequest)) fault ??= error as Error;
+          reply = { status: 400, document: { error: String(error) } };
+        }
+        send(response, reply, new Date(now()));
+      },
+      () => request.socket.destroy(),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const base = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    base: base(),
+    rows,
+    /** Begins to count pages anew, and behaves like this. */
+    behave(as: Behaviour): void {
+      behaviour = as;
+      tokens = createTokens(as.tokens);
+      pages.clear();
+      former = null;
+      current = null;
+      requests = 0;
+    },
+    requests: (): number => requests,
+    /** How many different requests for pages came. */
+    pages: (): number => pages.size,
+    /** @throws what has failed in the server itself, such as a path of `api` that leads nowhere */
+    assertSound(): void {
+      if (fault !== null) throw fault;
+    },
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export type ApiServer = Awaited<ReturnType<typeof startApiServer>>;
+
+const tokenOf = (number: number): string => `a-token-of-the-kit-${number}`;
+
+async function incomingOf(request: IncomingMessage, base: string): Promise<Incoming> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString();
+  const url = new URL(request.url ?? '/', base);
+  const method = request.method ?? 'GET';
+  const query: JsonObject = {};
+  for (const [name, value] of url.searchParams) query[name] = /^[[{]/.test(value) ? jsonOr(value) : value;
+  return {
+    url,
+    identity: `${method} ${url.href}\n${text}`,
+    request: {
+      method,
+      path: decodeURIComponent(url.pathname),
+      query,
+      body: text === '' ? null : jsonOr(text),
+      headers: Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+      ),
+    },
+  };
+}
+
+function jsonOr(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
+
+function send(
+  response: ServerResponse,
+  { status = 200, headers = {}, document = null, text, isCut }: ApiReply,
+  date: Date,
+): void {
+  const bytes = Buffer.from((text ?? JSON.stringify(document)).replaceAll(`"${EXACT_MARK}"`, EXACT));
+  const type = text === undefined ? 'application/json' : 'application/jsonl';
+  const all = { 'content-type': type, 'content-length': bytes.length, date: date.toUTCString() };
+  response.writeHead(status, { ...all, ...headers });
+  if (isCut !== true) response.end(bytes);
+  else response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
+}
+
+/** The first time in a text, in milliseconds since the epoch. A time without a zone is in UTC. */
+function timeIn(text: string): number {
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * (text.length > 11 ? 1 : 1_000);
+  const [, day = '', time = '00:00', zone = 'Z'] =
+    /(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?(Z|[+-]\d\d:\d\d)?/.exec(text) ?? [];
+  const at = Date.parse(`${day}T${time}${zone}`);
+  if (Number.isNaN(at)) throw new BadRequest(`There is no time in ${text}. Give \`timeOf\`.`);
+  return at;
+}
