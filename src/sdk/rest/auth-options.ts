@@ -27,14 +27,17 @@ export const Auth = z
     }),
     z
       .strictObject({
-        by: z.literal('apiKey').describe('A key in a header or in the address.'),
+        by: z.literal('apiKey').describe('A key in a header, in the address, or in the body.'),
         header: Text.optional().describe('The header with the key, such as `X-Api-Key` or `Authorization`.'),
         query: Text.optional().describe('The parameter of the address with the key. It is removed from every message.'),
+        body: Path.optional().describe(
+          'The place of the key in the JSON body of each request, such as `$.params.args[2]`.',
+        ),
         prefix: z.string().default('').describe('A text before the key, such as `token ` (with its space).'),
         key: secret().describe('The key.'),
       })
-      .refine(({ header, query }) => (header === undefined) !== (query === undefined), {
-        error: 'either `header` or `query`',
+      .refine(({ header, query, body }) => [header, query, body].filter((one) => one !== undefined).length === 1, {
+        error: 'one of `header`, `query` and `body`',
         path: ['header'],
       }),
     z

@@ -7,8 +7,9 @@ import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { textOf } from './placeholders.ts';
 import { type Asked, filled, incomplete, type RawPage, type RestRead } from './read-pass.ts';
+import { mergeParts } from './request-parts.ts';
 import type { RestAnswer } from './rest-client.ts';
-import { mergeParts, type RestPage } from './rest-options.ts';
+import type { RestPage } from './rest-options.ts';
 
 type BulkPage = RestPage & { by: 'bulkJob' };
 

@@ -8,8 +8,9 @@ import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
 import { type PagedBy, type PlaceOfPage, Shifted, shownMembers } from './page-places.ts';
 import { firstPlace, nextPlace, totalIn } from './pages.ts';
 import { fill, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
+import { mergeParts } from './request-parts.ts';
 import type { RestAnswer, RestClient, RestRequest } from './rest-client.ts';
-import { mergeParts, type RestStream } from './rest-options.ts';
+import type { RestStream } from './rest-options.ts';
 
 /** A stream that is read, with the client of its source. */
 export interface RestRead {

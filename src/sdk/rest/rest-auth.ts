@@ -13,6 +13,8 @@ import { signToken } from './signed-token.ts';
 export interface Credentials {
   headers: Record<string, string>;
   query: Record<string, string>;
+  /** Members of the JSON body. */
+  body?: JsonValue;
 }
 
 interface Login {
@@ -53,8 +55,13 @@ export function createLogin(auth: RestAuth, tools: LoginTools): Login {
         pairOf(auth.user, auth.password),
       ]);
     case 'apiKey': {
-      if (auth.query === undefined) return fixed(header(auth.header ?? '', `${auth.prefix}${auth.key}`), [auth.key]);
-      const query = { [auth.query]: `${auth.prefix}${auth.key}` };
+      const key = `${auth.prefix}${auth.key}`;
+      if (auth.body !== undefined) {
+        const body = auth.body.reduceRight<JsonValue>((inner, step) => ({ [String(step)]: inner }), key);
+        return fixed({ headers: {}, query: {}, body }, [auth.key]);
+      }
+      if (auth.query === undefined) return fixed(header(auth.header ?? '', key), [auth.key]);
+      const query = { [auth.query]: key };
       // A server may repeat the key in either form of an address.
       const form = String(new URLSearchParams({ '': auth.key })).slice(1);
       return fixed({ headers: {}, query }, [auth.key, encodeURIComponent(auth.key), form]);

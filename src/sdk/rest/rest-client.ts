@@ -11,6 +11,7 @@ import { withoutParameters, withParameters } from './address-parameters.ts';
 import { headersToRecord } from './exchange.ts';
 import { refusalIn } from './refusal-in-answer.ts';
 import { createRequestPace } from './request-pace.ts';
+import { mergeParts } from './request-parts.ts';
 import { type Credentials, createLogin } from './rest-auth.ts';
 import type { RestSource, RestStream } from './rest-options.ts';
 
@@ -81,7 +82,9 @@ export function createRestClient(
   async function once(request: RestRequest, loggedIn: Credentials, signal: AbortSignal): Promise<RawAnswer> {
     if (request.url.origin !== base.origin) throw elsewhere(request.url);
     const url = withParameters(request.url, loggedIn.query);
-    const body = request.body === undefined ? null : JSON.stringify(request.body);
+    const textOfBody = (login?: JsonValue) =>
+      request.body === undefined ? null : JSON.stringify(mergeParts(request.body, login));
+    const body = textOfBody(loggedIn.body);
     const answer = await pace.run(async () => {
       const {
         statusCode: status,
@@ -106,7 +109,7 @@ export function createRestClient(
     const { status, headers, text } = answer;
     const { pathname, search } = request.url;
     onExchange?.({
-      request: { method: request.method, path: `${pathname}${search}`, body: body ?? '' },
+      request: { method: request.method, path: `${pathname}${search}`, body: textOfBody() ?? '' },
       answer: { status, headers: headersToRecord(headers), body: faults.clean(text) },
     });
     return answer;

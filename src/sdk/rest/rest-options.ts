@@ -8,12 +8,14 @@ import { isTimeFormat } from './since.ts';
 const Json: z.ZodType<JsonValue> = z.json() as z.ZodType<JsonValue>;
 const Members = z.record(z.string(), Json) as unknown as z.ZodType<JsonObject>;
 
-/** The parts of a request that later parts add to: lists are joined, objects are merged, and other values are replaced. */
+/** The parts of a request that later parts add to, as `mergeParts` says. */
 const REQUEST_PARTS = {
   query: Members.optional().describe(
     'Parameters of the address. A list or an object is written as JSON. `{{since}}` and others stand for values of the read.',
   ),
-  body: Members.optional().describe('Members of the JSON body.'),
+  body: Members.optional().describe(
+    'Members of the JSON body. Those of `page` and `changes` are added to those of the stream: lists are joined, and `{ 6: … }` adds to the element 6 of a list, counted from 0.',
+  ),
   headers: z.record(z.string(), z.string()).optional().describe('Headers of the request.'),
 };
 
@@ -323,14 +325,4 @@ function isTimeZone(name: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Joins the parts of a request: lists are joined, objects are merged, and other values are replaced. */
-export function mergeParts(first: JsonValue | undefined, second: JsonValue | undefined): JsonValue | undefined {
-  if (first === undefined || second === undefined) return second ?? first;
-  if (Array.isArray(first) && Array.isArray(second)) return [...first, ...second];
-  if (!isJsonObject(first) || !isJsonObject(second)) return second;
-  const merged: JsonObject = { ...first };
-  for (const [name, value] of Object.entries(second)) merged[name] = mergeParts(first[name], value) ?? null;
-  return merged;
 }
