@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { Auth } from './auth-options.ts';
 import { Address, Path, RelativePath, Secrets, Text, Time } from './option-types.ts';
 import { isTimeFormat } from './since.ts';

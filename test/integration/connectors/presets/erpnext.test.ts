@@ -63,7 +63,7 @@ function fill(): void {
   site.docs = {
     Item: [
       item('PUMP', { country_of_origin: 'Germany' }),
-      item('PUMP/S', { item_group: 'Sub Assemblies' }),
+      item('PUMP/S', { item_group: 'Sub Assemblies', disabled: 1 }),
       item('STEEL', { item_group: 'Raw Material', country_of_origin: 'Korea, Republic of' }),
       item('SHIRT', { has_variants: 1 }),
       item('OIL', { item_group: 'Consumable' }),
@@ -106,9 +106,9 @@ describe('the preset erpnext', () => {
     expect(await world.sync()).toMatchObject({ failedRuns: [], quarantined: 0, left: 0 });
     expect(deliveredTo(world)).toEqual(WHOLE);
     const { products, materials, bomItems } = world.contents();
-    expect(products.map((one) => [one['sku'], one['country_of_origin'], one['description']])).toEqual([
-      ['PUMP', 'DE', 'Good'],
-      ['PUMP/S', null, 'Good'],
+    expect(products).toMatchObject([
+      { sku: 'PUMP', country_of_origin: 'DE', description: 'Good', status: 'ACTIVE' },
+      { sku: 'PUMP/S', country_of_origin: null, description: 'Good', status: 'ARCHIVED' },
     ]);
     expect(materials).toContainEqual(expect.objectContaining({ code: 'STEEL', origin_country: 'KR' }));
     expect(bomItems.filter((one) => one['per_quantity'] !== null)).toMatchObject([
