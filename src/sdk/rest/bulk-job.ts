@@ -85,7 +85,10 @@ async function finishedJob(
     const state = valueAt(answer.document, page.state) ?? null;
     const text = textOf(state);
     if (page.done.includes(text)) return { started, ended: answer };
-    if (!page.running.includes(text)) throw jobFault(read, `has ended with the state ${text}`);
+    if (!page.running.includes(text)) {
+      const reason = page.reason === undefined ? null : (valueAt(answer.document, page.reason) ?? null);
+      throw jobFault(read, `has ended with the state ${text}${reason === null ? '' : ` (${textOf(reason)})`}`);
+    }
     if (systemClock.ticks() - begin > page.wait)
       throw jobFault(read, `has not ended within ${formatPeriod(page.wait)}`);
     await systemClock.sleep(page.poll, signal);

@@ -27,6 +27,15 @@ export interface PlaceOfPage {
 /** The set of rows has changed while it was read, so rows may have been skipped. Another pass can help. */
 export class Shifted extends Error {}
 
+/** The server gives no more rows for one request with all its pages, so there may be others. */
+export class CapReached extends Error {
+  readonly fault: Error;
+  constructor(fault: Error) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
 export interface AnsweredPage {
   answer: RestAnswer;
   /** All elements of the list in the answer, before anything is left out. */

@@ -5,7 +5,7 @@ import { sha256Hex } from '../../lib/hash.ts';
 import { type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
-import { type PagedBy, type PlaceOfPage, Shifted, shownMembers } from './page-places.ts';
+import { CapReached, type PagedBy, type PlaceOfPage, Shifted, shownMembers } from './page-places.ts';
 import { firstPlace, nextPlace, totalIn } from './pages.ts';
 import { fill, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
 import { mergeParts } from './request-parts.ts';
@@ -120,10 +120,11 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     yield held;
     const next = nextPlace(page, { answer, rows: found, place, total, canResize, what });
     if (stream.cap !== undefined && count() >= stream.cap) {
-      throw incomplete(
+      const fault = incomplete(
         `${name} has given ${count()} rows, which is the most that the server gives for one request (\`cap\`), so there may be more.`,
         'Use `page: { by: keyset }`, split the stream by a filter, or ask for a higher limit and raise `cap`.',
       );
+      throw new CapReached(fault);
     }
     if (next === null) {
       yield { rows: [], answer, total, isLast: true };

@@ -12,7 +12,7 @@ import { sourceFault } from '../connector.ts';
 import { valueAt } from '../document-path.ts';
 import { readBulkRows } from './bulk-job.ts';
 import { childRequest, readChildren } from './child-rows.ts';
-import { Shifted } from './page-places.ts';
+import { CapReached, Shifted } from './page-places.ts';
 import { textOf } from './placeholders.ts';
 import {
   type Asked,
@@ -95,17 +95,19 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
     } catch (error) {
       yield* pages.flush({ done: 0, total: 0 });
       const reason = reasonToBeginAgain(error, read, pass);
-      if (reason === null) throw error instanceof Unavailable ? error.fault : shiftedFault(error, read);
+      if (reason === null) throw faultOf(error, read);
       warnings.add(`${name} was read again from its first page, because ${reason}.`);
     }
   }
 }
 
 /** Reads the rows that have changed since the cursor. Until the last page the cursor stays as it was. */
-export async function* readChanges(read: RestRead, stored: JsonValue | null): AsyncGenerator<Page> {
-  const { stream, name } = read;
+export async function* readChanges(whole: RestRead, stored: JsonValue | null): AsyncGenerator<Page> {
+  const { name, stream } = whole;
   const { changes } = stream;
   if (changes === undefined) throw new Error(`The stream ${name} has no changes.`);
+  const ownPage = 'by' in changes ? changes.page : undefined;
+  const read = ownPage === undefined ? whole : { ...whole, stream: { ...stream, page: ownPage } };
   const cursor = cursorOf(read, stored);
   if (typeof cursor === 'string') {
     yield { rows: [], beginAgain: cursor };
@@ -149,8 +151,12 @@ export async function* readChanges(read: RestRead, stored: JsonValue | null): As
       yield* pages.end({ cursor: next, ...(warnings.size === 0 ? {} : { warnings: [...warnings] }) });
       return;
     } catch (error) {
+      if (error instanceof CapReached && ownPage !== undefined) {
+        yield { rows: [], beginAgain: `${name} has more changes than the server gives for one request (\`cap\`).` };
+        return;
+      }
       const reason = reasonToBeginAgain(error, read, pass);
-      if (reason === null) throw error instanceof Unavailable ? error.fault : shiftedFault(error, read);
+      if (reason === null) throw faultOf(error, read);
     }
   }
 }
@@ -244,7 +250,8 @@ function reasonToBeginAgain(error: unknown, { stream, signal }: RestRead, pass: 
   return error instanceof Unavailable && stream.onError === 'restart' ? error.message.replace(/\.$/, '') : null;
 }
 
-function shiftedFault(error: unknown, { name }: RestRead): unknown {
+function faultOf(error: unknown, { name }: RestRead): unknown {
+  if (error instanceof Unavailable || error instanceof CapReached) return error.fault;
   if (!(error instanceof Shifted)) return error;
   return incomplete(
     `${name} was read ${PASSES_MAX} times, and each time ${error.message}.`,

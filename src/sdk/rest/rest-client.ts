@@ -116,6 +116,7 @@ export function createRestClient(
   }
 
   async function textIn(stream: Readable, what: string): Promise<string> {
+    stream.on('error', leftToReader);
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -333,6 +334,7 @@ export function createRestClient(
         let fault: Error;
         try {
           const { statusCode, body } = await send(url, { dispatcher: agent, method: 'GET', signal });
+          body.on('error', leftToReader);
           if (statusCode === 200) return body;
           body.destroy();
           fault = faults.refused(`${what} could not be downloaded: the server answers with ${statusCode}.`, AGAIN);
@@ -352,6 +354,9 @@ export function createRestClient(
 }
 
 export type RestClient = ReturnType<typeof createRestClient>;
+
+/** A body that is destroyed before its end emits an error, which would end the process. Its reader gets each error by itself. */
+const leftToReader = (): void => undefined;
 
 const AGAIN = 'Pull again. If this happens each time, ask the owner of the API.';
 const NOT_JSON = 'Check that `base` and the path of the stream name an API that answers with JSON.';

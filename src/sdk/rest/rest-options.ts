@@ -193,6 +193,7 @@ const Page = z
       state: Path.describe('The path of the state, in the answer about the job.'),
       done: z.array(Text).min(1).describe('The states of a job that is complete.'),
       running: z.array(Text).min(1).describe('The states of a job that goes on. Every other state is a failure.'),
+      reason: Path.optional().describe('The path of the reason, in the answer about a job that has failed.'),
       result: Path.describe('The path of the address of the result. A complete job without an address has no rows.'),
       count: Path.optional().describe(
         'The path of the number of lines of the result, with which the file is compared.',
@@ -251,6 +252,9 @@ const Changes = z.union([
     ),
     blindTo: z.array(Text).default([]).describe('What the changes do not show, in words. `check` says it.'),
     gone: Gone.optional(),
+    page: Page.optional().describe(
+      'How further pages of changes are requested, if not as those of a complete read. The other parts of the request are the same, as far as `changes` does not replace them.',
+    ),
   }),
   z.strictObject({
     deltaLink: Path.describe('The path of the address of later changes, on the last page of a read.'),
@@ -293,7 +297,7 @@ export const REST_STREAM = {
     .min(1)
     .optional()
     .describe(
-      'The most rows that the server gives for one request with all its pages. So many rows are an error, because there may be more.',
+      'The most rows that the server gives for one request with all its pages. So many rows are an error, because there may be more. If changes have a `page` of their own, the stream is then read completely. It does not hold for bulk jobs.',
     ),
   changes: Changes.optional().describe('How a read asks for changes only.'),
   reconcile: Time.optional().describe(

@@ -21,6 +21,12 @@ export function checkStream(stream: RestStream, context: z.core.$RefinementCtx):
   if (ofRow !== undefined)
     add(['each'], `only placeholders with values of the row, such as {{row.id}}, in place of {{${ofRow}}}`);
   checkRequest(stream, add);
+  const own = changes !== undefined && 'by' in changes ? changes.page : undefined;
+  if (own === undefined) return;
+  // Changes have the request of the stream with another kind of pages, so its parts have to fit both.
+  checkRequest({ ...stream, page: own }, (path, message) =>
+    add(path[0] === 'page' ? ['changes', ...path] : path, message),
+  );
 }
 
 /** What stands for the place of a page in its request. */
