@@ -349,7 +349,7 @@ function noteOlderRows(
   { since, warnings }: { since: number; warnings: Set<string> },
 ): void {
   const { changes } = stream;
-  if (changes === undefined || !('by' in changes)) return;
+  if (changes === undefined || !('by' in changes) || changes.olderRows) return;
   const limit = since - changes.overlap - ZONE_SLACK_MS;
   const older = page.rows.find(({ fields }) => {
     const at = isJsonObject(fields) ? timeOf(valueAt(fields, changes.by)) : null;

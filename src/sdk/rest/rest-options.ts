@@ -230,6 +230,12 @@ const Changes = z.union([
     by: Path.describe(
       'The path of the time of the last change in a row. It shows whether the server obeys `{{since}}`.',
     ),
+    olderRows: z
+      .boolean()
+      .default(false)
+      .describe(
+        'True if the server also gives rows with an older time, such as the variants of a changed model. Then `by` shows nothing about `{{since}}`.',
+      ),
     ...REQUEST_PARTS,
     zone: z
       .string()
