@@ -50,8 +50,11 @@ export async function startAkeneo({ offsetHours = 0 }: { offsetHours?: number } 
     const search = JSON.parse(query.get('search') ?? '{}') as { updated?: { operator: string; value: string }[] };
     const since = search.updated?.[0]?.value.replace(' ', 'T') ?? '';
     const after = query.get('search_after') ?? '';
+    // A variant is found by the time of its model too, and is printed with its own.
+    const changedAt = ({ updated, parent }: AkeneoRow): number =>
+      Math.max(updated, ...pim.models.flatMap((model) => (model['code'] === parent ? [changedAt(model)] : [])));
     const found = rows
-      .filter((row) => wallClock(row.updated) > since && text(row[key]) > after)
+      .filter((row) => wallClock(changedAt(row)) > since && text(row[key]) > after)
       .toSorted((a, b) => (text(a[key]) < text(b[key]) ? -1 : 1))
       .slice(0, limit);
     const next = new URLSearchParams(query);

@@ -130,6 +130,13 @@ describe('the preset akeneo-rest', () => {
     ]);
   });
 
+  it('a product of Akeneo without values and associations, which PHP prints as empty lists, is named by its uuid', async () => {
+    pim.products = [product(1, '', { family: null, values: [], quantified_associations: [] })];
+    world = await begin();
+    expect(await world.sync()).toMatchObject({ quarantined: 0 });
+    expect(world.contents().products).toMatchObject([{ sku: uuid(1), name: uuid(1) }]);
+  });
+
   it('the changes of Akeneo are asked for in the time zone of the PIM, and only changed products are sent', async () => {
     await pim.close();
     pim = await startAkeneo({ offsetHours: 9 });
@@ -151,6 +158,21 @@ describe('the preset akeneo-rest', () => {
     const asked = listsSince(before).map(({ query }) => query.get('search'));
     // The first read began at 12:00 UTC. The search index may be an hour late.
     expect(asked.at(-1)).toBe('{"updated":[{"operator":">","value":"2026-06-01 20:00:00"}]}');
+  });
+
+  it('the variants of a changed product model of Akeneo are read again, although they have an older time', async () => {
+    fill();
+    pim.products[3] = product(4, 'Fan 4', { parent: 'motors' });
+    world = await begin();
+    await world.sync();
+    pim.now += 5 * DAY_MS;
+    // A variant has the values of its model.
+    pim.products[3] = product(4, 'Fan 4 with a new motor', { parent: 'motors', updated: pim.now - 9 * DAY_MS });
+    pim.models = [model('motors', pim.now - 60_000)];
+    const report = await world.sync();
+    expect(runOf(report, 'products')).toMatchObject({ read: 1, changed: 1 });
+    expect(report.warnings).toEqual([]);
+    expect(deliveredTo(world).products).toContain('FAN-4 Fan 4 with a new motor');
   });
 
   it('the complete read of Akeneo finds a product that was deleted, and reports a change that the changes have missed', async () => {

@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { describeRealExport } from '../../../support/connectors/real-exports.ts';
 import { type Odoo, type OdooRecord, odooEnv, startOdoo } from '../../../support/rest/odoo-server.ts';
 import {
   createPresetWorld,
@@ -8,6 +12,7 @@ import {
   stopAtEachRequest,
   textOfPreset,
 } from '../../../support/rest/preset-world.ts';
+import { idsOf, readFrom, upTo } from '../../../support/rest/read-from.ts';
 import { loadText } from '../../../support/worlds/config-folder.ts';
 import { API_KEY, type World } from '../../../support/worlds/world.ts';
 
@@ -246,5 +251,31 @@ describe('the preset odoo', () => {
     change('product.product', 4, { active: false });
     expect(runOf(await world.sync(), 'products')).toMatchObject({ missing: 0 });
     expect(world.contents().products).toContainEqual(expect.objectContaining({ sku: 'KIT', status: 'ARCHIVED' }));
+  });
+});
+
+interface Parsed {
+  sources: { streams: Record<string, { key?: string[]; page: object }> }[];
+}
+
+describeRealExport('rest/odoo', 'the preset odoo and the answers of a real Odoo', (folder) => {
+  it('the answers of a real Odoo are read to their end by the last id', async () => {
+    const { sources } = parse(textOfPreset('odoo')) as Parsed;
+    const { key: _, page, ...stream } = sources[0]?.streams['units'] ?? { page: {} };
+    const pages = new Map([
+      [0, 'role-first-page'],
+      [10, 'role-second-page'],
+      [20, 'role-last-page'],
+      [22, 'role-empty'],
+    ]);
+    const { rows, error } = await readFrom(
+      ({ body }) => {
+        const after = (body as { domain: [string, string, number][] }).domain[0]?.[2] ?? 0;
+        return { text: readFileSync(join(folder, `${pages.get(after)}.json`), 'utf8') };
+      },
+      { ...stream, page: { ...page, size: 10 } },
+    );
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual(upTo(22));
   });
 });
