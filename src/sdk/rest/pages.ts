@@ -20,6 +20,14 @@ export function firstPlace(page: PagedBy): PlaceOfPage {
  * @throws a `sourceFault` if the answer neither leads to another page nor proves the end
  */
 export function nextPlace(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
+  const next = placeAfter(page, at);
+  const last = at.rows.at(-1);
+  if (next === null || last === undefined || !('countsRows' in page) || !page.countsRows) return next;
+  const { confirms: _, ...former } = at.place;
+  return { ...next, confirms: { place: former, last } };
+}
+
+function placeAfter(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
   const { answer, what } = at;
   const { document } = answer;
   switch (page.by) {

@@ -102,7 +102,8 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     }
     former = digest;
     const rows = withoutOverlap(found, place, nameOf, what);
-    if (place.confirms !== undefined) {
+    // Rows behind a delta link move whenever they change.
+    if (place.confirms !== undefined && asked.kind !== 'link') {
       const { place: before, last } = place.confirms;
       const again = rowsIn(await ask(before, `the page before ${what}`), stream, what).at(-1);
       if (again === undefined || !isSame(again, last, nameOf)) throw new Shifted(`the page before ${what} has changed`);
@@ -161,12 +162,13 @@ function statesSize({ query = {}, body = {}, headers = {} }: RestStream): boolea
 }
 
 /**
- * True if rows that come or go during the read cannot make it skip others: a page begins after a certain row, or has the last row of
- * the page before.
+ * True if rows that come or go during the read cannot make it skip others: a page begins after a certain row, has the last row of
+ * the page before, or is followed by another look at the page before.
  */
 export function isUndisturbed(stream: RestStream): boolean {
   const { by } = stream.page;
-  return by === 'keyset' || by === 'offset' || (by === 'page' && statesSize(stream));
+  const isConfirmed = 'countsRows' in stream.page && stream.page.countsRows;
+  return by === 'keyset' || by === 'offset' || (by === 'page' && statesSize(stream)) || isConfirmed;
 }
 
 /**

@@ -91,6 +91,13 @@ const Total = z
   .describe('Where an answer has the number of all rows. It is compared with what was read.');
 const More = Path.describe('The path of a value that is true if there is another page.');
 
+const CountsRows = z
+  .boolean()
+  .default(false)
+  .describe(
+    'True if the server finds the next page by a number of rows, or if its documentation does not say that it does not. Then a row that goes could hide another one, so each page is requested again after the next one.',
+  );
+
 const Page = z
   .discriminatedUnion('by', [
     z.strictObject({
@@ -111,11 +118,13 @@ const Page = z
         .array(Text)
         .default([])
         .describe('Parameters of the first address that the server leaves out of the next one.'),
+      countsRows: CountsRows,
       size: FullPage,
       total: Total.optional(),
     }),
     z.strictObject({
       by: z.literal('header').describe('The header `Link` has the address of the next page, as `rel="next"`.'),
+      countsRows: CountsRows,
       size: FullPage,
       total: Total.optional(),
     }),
@@ -128,6 +137,7 @@ const Page = z
           .default('nullToken')
           .describe('`nullToken`: the last page has no token. `flag`: `more` is false on the last page.'),
         more: More.optional(),
+        countsRows: CountsRows,
         size: FullPage,
         ...REQUEST_PARTS,
         total: Total.optional(),

@@ -27,13 +27,12 @@ export async function startBusinessCentral({ pageRows = 2 }: { pageRows?: number
   }
 
   const own = `${API}/acme/passports/v1.0/${COMPANY}`;
-  const filtered = { key: ['id'], changedAt: 'systemModifiedAt', delta: 'refused' } as const;
+  const filtered = { version: 4, key: ['id'], changedAt: 'systemModifiedAt', delta: 'refused' } as const;
   const service = await startODataServer({
-    version: 4,
     pageRows,
     before,
     sets: {
-      [`${API}/v2.0/${COMPANY}/items`]: { key: ['id'], changedAt: 'lastModifiedDateTime', delta: 'link' },
+      [`${API}/v2.0/${COMPANY}/items`]: { version: 4, key: ['id'], changedAt: 'lastModifiedDateTime', delta: 'link' },
       [`${own}/itemDetails`]: filtered,
       [`${own}/bomLines`]: filtered,
     },

@@ -6,6 +6,7 @@ import { createODataSet, filterOf, type ODataSet, type StoredRow } from './odata
 import { type RestCall, type RestReply, startRestServer } from './rest-server.ts';
 
 export interface ODataSetOptions {
+  version: 2 | 4;
   key: readonly string[];
   /** The member with the time of the last change, which the server writes. */
   changedAt: string;
@@ -13,10 +14,11 @@ export interface ODataSetOptions {
   parts?: readonly string[];
   /** What follows if a request asks for delta links: a link, nothing, or the refusal of Business Central. */
   delta?: 'link' | 'none' | 'refused';
+  /** The address by which a tombstone names its entity. Without it the tombstone has the key alone. */
+  entityId?: (key: string) => string;
 }
 
 export interface ODataServerOptions {
-  version: 2 | 4;
   /** The entity sets, by their paths. */
   sets: Record<string, ODataSetOptions>;
   /** The most rows of a page. */
@@ -30,20 +32,20 @@ export interface ODataServerOptions {
 const START = Date.parse('2026-03-01T08:00:00Z');
 
 export async function startODataServer(options: ODataServerOptions) {
-  const { version, pageRows, token = 'key' } = options;
+  const { pageRows, token = 'key' } = options;
   const clock = { now: START };
   /** Delta links with an older position are forgotten. */
   let oldest = 0;
   const sets = new Map<string, ODataSet>();
-  for (const [path, { key, changedAt }] of Object.entries(options.sets)) {
+  for (const [path, { version, key, changedAt }] of Object.entries(options.sets)) {
     const set = createODataSet(
       (fields) => key.map((column) => fields[column] as string).join('/'),
       () => clock.now,
     );
-    const put = (fields: JsonObject): void => set.put({ ...fields, [changedAt]: timeOf(clock.now) });
+    const put = (fields: JsonObject): void => set.put({ ...fields, [changedAt]: timeOf(version, clock.now) });
     sets.set(path, { ...set, put });
   }
-  const timeOf = (at: number): string =>
+  const timeOf = (version: 2 | 4, at: number): string =>
     version === 2 ? `/Date(${at}+0000)/` : new Date(at).toISOString().replace('.000Z', 'Z');
 
   function setAt(path: string): ODataSet {
@@ -52,26 +54,28 @@ export async function startODataServer(options: ODataServerOptions) {
     return set;
   }
 
-  const envelope = (value: JsonValue[], { count, next, delta }: { count?: number; next?: string; delta?: string }) =>
-    version === 2
-      ? {
-          d: {
-            results: value,
-            ...(count === undefined ? {} : { __count: String(count) }),
-            ...(next && { __next: next }),
-            ...(delta && { __delta: delta }),
-          },
-        }
-      : {
-          ...(count === undefined ? {} : { '@odata.count': count }),
-          value,
-          ...(next && { '@odata.nextLink': next }),
-          ...(delta && { '@odata.deltaLink': delta }),
-        };
+  function envelope(
+    { version }: ODataSetOptions,
+    value: JsonValue[],
+    { count, next, delta }: { count?: number; next?: string; delta?: string },
+  ) {
+    if (version === 2) {
+      const stated = count === undefined ? {} : { __count: String(count) };
+      return { d: { results: value, ...stated, ...(next && { __next: next }) } };
+    }
+    const stated = count === undefined ? {} : { '@odata.count': count };
+    return {
+      ...stated,
+      value,
+      ...(next && { '@odata.nextLink': next }),
+      ...(delta && { '@odata.deltaLink': delta }),
+    };
+  }
 
+  /** A row without the parts that the request does not expand. */
   function shown(
-    { fields }: { fields: JsonObject },
-    parts: readonly string[],
+    fields: JsonObject,
+    { version, parts = [] }: ODataSetOptions,
     expanded: readonly string[],
   ): JsonObject {
     const row = { ...fields };
@@ -102,7 +106,9 @@ export async function startODataServer(options: ODataServerOptions) {
     const deltaToken = query.get('$deltatoken');
     if (deltaToken !== null) return changesAfter(set, deltaToken, { own, size, call, address });
 
-    const rows = set.rows().filter(filterOf(query.get('$filter'), { version, changedAt: own.changedAt }));
+    const rows = set.rows().filter(filterOf(query.get('$filter'), own));
+    if (query.has('$skip') && !query.has('$orderby'))
+      throw new Error('Without $orderby the order is another each time.');
     const from = Number(query.get('$skip') ?? 0);
     const top = Number(query.get('$top') ?? Number.POSITIVE_INFINITY);
     // The changes that a delta link leads to are those after the first request.
@@ -116,7 +122,8 @@ export async function startODataServer(options: ODataServerOptions) {
     const hasDelta = !hasMore && isTracked && own.delta === 'link';
     return reply(
       envelope(
-        page.map((row) => shown(row, own.parts ?? [], expanded)),
+        own,
+        page.map(({ fields }) => shown(fields, own, expanded)),
         {
           ...(isCounted ? { count: rows.length } : {}),
           ...(hasMore ? { next: address({ $skiptoken: `${last}~${position}` }) } : {}),
@@ -145,15 +152,16 @@ export async function startODataServer(options: ODataServerOptions) {
     }
     const all = set.since(from);
     const page = all.slice(0, size);
+    const expanded = own.parts ?? [];
     const hasMore = page.length < all.length;
     const rows = page.map(({ key, fields }): JsonObject => {
-      if (fields !== null) return shown({ fields }, own.parts ?? [], []);
+      if (fields !== null) return shown(fields, own, expanded);
       const context = `${call.base}/$metadata#${call.path.slice(1)}/$deletedEntity`;
-      return { '@odata.context': context, id: key, reason: 'deleted' };
+      return { '@odata.context': context, id: own.entityId?.(key) ?? key, reason: 'deleted' };
     });
     const next = address({ $deltatoken: `${page.at(-1)?.position ?? from}~${end}` });
     const delta = `${call.base}${call.path}?$deltatoken=${end}`;
-    return reply(envelope(rows, hasMore ? { next } : own.delta === 'link' ? { delta } : {}));
+    return reply(envelope(own, rows, hasMore ? { next } : own.delta === 'link' ? { delta } : {}));
   }
 
   const reply = (body: unknown): RestReply => ({ body, headers: { date: new Date(clock.now).toUTCString() } });
