@@ -67,7 +67,10 @@ export async function findObjects(
     const { parent, options } = listOptions(list, naming);
     const ofList = await read(options);
     const ownName = `${name}-${list.path.join('-')}`.replaceAll(/[^A-Za-z0-9_-]+/g, '-');
-    const made = partList({ name: ownName, options, sample: ofList, found: columnsOf(ofList.rows) }, parent);
+    const made = partList(
+      { name: ownName, options, sample: ofList, found: columnsOf(ofList.rows) },
+      { parent, path: list.path },
+    );
     if (made !== null) parts.push(made);
   }
   // An export of articles has its list beside values such as its date. An object is a record if it has no list, or one of parts.

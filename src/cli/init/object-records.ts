@@ -1,16 +1,20 @@
 // What JSON files of one object each become: the objects, the lines that they list, and the parts that no file has.
 
-import { type Column, columnsOf } from './columns.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { memberAccess, memberPresence } from '../../pipeline/mapping/expressions/name-access.ts';
+import { type Column, type Columns, columnsOf } from './columns.ts';
 import type { Divided, FoundLookup, FoundRecords, FoundStream } from './found-file.ts';
-import { keyColumnsOf } from './key-columns.ts';
+import { type FoundKey, keyColumnsOf } from './key-columns.ts';
 import { partColumns, proposeArticle, proposeBomItem } from './propose-mapping.ts';
-import { type Choice, choose, chosen } from './proposed-line.ts';
+import { type Choice, choose, chosen, type ProposedMapping } from './proposed-line.ts';
 import { streamRecords } from './stream-records.ts';
 import { articlesOf, nameByKey } from './tree-articles.ts';
 import { asText } from './value-checks.ts';
 
 /** A list of parts in each object. */
 export interface PartList {
+  /** The way to the list in the object. */
+  path: readonly string[];
   stream: FoundStream;
   line: LineColumns;
 }
@@ -39,7 +43,7 @@ const TABLE = 'objects';
 export function objectRecords(files: ObjectFiles, known: ReadonlySet<string>): Divided {
   const { name, root, naming, lists } = files;
   const areMade = areUnknown(naming.values, known);
-  const records: FoundRecords[] = areMade ? [objectsOf(files)] : [];
+  const records: FoundRecords[] = areMade ? objectsOf(files) : [];
   const objects = new Set(areMade ? naming.values : []);
   for (const list of lists) records.push(...partsOf(list, { name, objects, known }), lineRecords(list, name));
   const usesTable = records.some(({ mapping }) => mapping.when?.expression?.includes(`"${TABLE}"`) === true);
@@ -56,16 +60,73 @@ function areUnknown(keys: readonly string[], known: ReadonlySet<string>): boolea
   return keys.filter((key) => known.has(key)).length < keys.length * KNOWN_SHARE_MIN;
 }
 
-function objectsOf({ name, root, naming, lists }: ObjectFiles): FoundRecords {
+/** The objects as products. Those that only are parts of others, and have no parts, are materials. */
+function objectsOf({ name, root, naming, lists }: ObjectFiles): FoundRecords[] {
   const found = streamRecords(root, name);
+  if (lists.length === 0) return [withNames(found, found.mapping, naming)];
+  const parts = new Set(lists.flatMap(({ line }) => line.part.values));
+  const { rows } = root.sample;
+  const leaves = rows.filter((row) => lists.every(({ path }) => isEmptyList(valueAt(row, path))));
+  const keyOf = new Map(naming.indexes.map((index, at) => [rows[index], naming.values[at] ?? '']));
+  const areParts = leaves.length > 0 && leaves.every((row) => parts.has(keyOf.get(row) ?? ''));
   // A folder of bills may be called so. Its objects are the products, and the lists in them are the bills.
   const reason = 'objects that have a list of parts';
-  const mapping =
-    lists.length === 0 ? found.mapping : { ...proposeArticle(root.found.columns, found.key, 'product'), reason };
+  if (!areParts)
+    return [withNames(found, { ...proposeArticle(root.found.columns, found.key, 'product'), reason }, naming)];
+  const hasParts = lists.map(({ path }) => isFilledList(path, rows)).join(' || ');
+  const kinds = [
+    { to: 'product', when: hasParts, of: rows.filter((row) => !leaves.includes(row)), reason, isTodo: false },
+    {
+      to: 'material',
+      when: `!(${hasParts})`,
+      of: leaves,
+      reason: 'objects without parts, which are parts of others; if they are products, write product, and sku for code',
+      isTodo: true,
+    },
+  ] as const;
+  return kinds.map(({ to, when, of, ...why }) => {
+    const own = columnsOf(of);
+    const condition = { name: 'when', expression: when, reason: '', isTodo: false };
+    const mapping = { ...proposeArticle(own.columns, found.key, to), ...why, when: condition };
+    return { ...withNames(found, mapping, naming), found: own, key: keyAmong(found.key, own), isCertain: true };
+  });
+}
+
+function withNames(found: FoundRecords, mapping: ProposedMapping, naming: Column): FoundRecords {
   const fields = mapping.fields.map((line) =>
     line.name === 'name' && line.expression === null ? nameByKey(line, naming) : line,
   );
   return { ...found, mapping: { ...mapping, fields } };
+}
+
+/** The key with the values of some of its records. */
+function keyAmong(key: FoundKey | null, { columns }: Columns): FoundKey | null {
+  const own = key?.columns.flatMap(({ label }) => columns.find((column) => column.label === label) ?? []);
+  return key === null || own === undefined ? null : { ...key, columns: own };
+}
+
+function valueAt(row: JsonObject, path: readonly string[]): JsonValue | undefined {
+  return path.reduce<JsonValue | undefined>((value, name) => (isJsonObject(value) ? value[name] : undefined), row);
+}
+
+function isEmptyList(value: JsonValue | undefined): boolean {
+  return !Array.isArray(value) || value.length === 0;
+}
+
+/** The condition under which an object has entries in the list, which an object may lack. */
+function isFilledList(path: readonly string[], rows: readonly JsonObject[]): string {
+  const access = (steps: readonly string[]): string => steps.reduce((owner, name) => memberAccess(owner, name), 'row');
+  const values = rows.map((row) => valueAt(row, path));
+  const steps = path.map((_, at) => path.slice(0, at + 1));
+  const present = values.includes(undefined)
+    ? steps.map((step) => memberPresence(access(step.slice(0, -1)), step.at(-1) ?? ''))
+    : [];
+  const conditions = [
+    ...present,
+    ...(values.includes(null) ? [`${access(path)} != null`] : []),
+    `size(${access(path)}) > 0`,
+  ];
+  return conditions.length === 1 ? (conditions[0] ?? '') : `(${conditions.join(' && ')})`;
 }
 
 /** The parts that are no objects, as materials; none if other files have them. */
@@ -103,7 +164,10 @@ function lineRecords({ stream, line: { product, part, quantity } }: PartList, na
  *
  * @param parent the name of the column with the key of the object around each record
  */
-export function partList(stream: FoundStream, parent: string): PartList | null {
+export function partList(
+  stream: FoundStream,
+  { parent, path }: { parent: string; path: readonly string[] },
+): PartList | null {
   const { columns, repeats } = stream.found;
   const product = columns.find(({ label }) => label === parent);
   const own = columns.filter((column) => column !== product);
@@ -112,5 +176,5 @@ export function partList(stream: FoundStream, parent: string): PartList | null {
   const part = component ?? numbered.find((choice) => choice?.isExact === true) ?? null;
   if (product === undefined || part === null || quantity === null) return null;
   const key = keyColumnsOf(columns, { repeats, isWhole: stream.sample.isWhole, owner: product });
-  return { stream: { ...stream, key }, line: { product, part: part.column, quantity } };
+  return { path, stream: { ...stream, key }, line: { product, part: part.column, quantity } };
 }

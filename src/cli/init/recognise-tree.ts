@@ -5,7 +5,7 @@ import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { SourceRow } from '../../sdk/connector.ts';
 import { createTreeRows } from '../../sdk/tables/tree-rows.ts';
 import { type Column, textAt } from './columns.ts';
-import { type Concept, isExactRank, rankOf } from './field-names.ts';
+import { isNamed, rankOf } from './field-names.ts';
 import { partColumns } from './propose-mapping.ts';
 import type { FoundOption } from './recognise-format.ts';
 import { areCodes } from './value-checks.ts';
@@ -85,21 +85,18 @@ function ascends(values: readonly string[]): boolean {
   });
 }
 
-/** The column that names each row: that of the number of an article or a part, or else the only one with codes. */
+/**
+ * The column that names each row: that of the number of an article or a part, or else the only one with codes. `Item No.` may be the
+ * number of an article or a position, so of several such columns the one with the most different values is taken.
+ */
 function namingColumn(columns: readonly Column[], rows: number): Column | null {
   const filled = columns.filter(({ values }) => values.length >= rows * NAMED_SHARE_MIN);
-  const concepts: readonly Concept[] = ['sku', 'component', 'id'];
-  for (const concept of concepts) {
-    const named = filled
-      .map((column) => ({ column, rank: rankOf(column.label, concept) ?? Number.POSITIVE_INFINITY }))
-      .filter(({ rank }) => isExactRank(rank))
-      .toSorted((one, other) => one.rank - other.rank);
-    const [best] = named;
-    if (best !== undefined) return best.column;
-  }
-  const [only, ...more] = filled.filter(
-    ({ values }) => areCodes(values) && !values.every((value) => /^\d+$/.test(value)),
-  );
+  const different = ({ values }: Column): number => new Set(values).size;
+  const numbers = filled.filter(({ label }) => isNamed(label, 'sku') || isNamed(label, 'component'));
+  const [best] = numbers.toSorted((one, other) => different(other) - different(one));
+  if (best !== undefined) return best;
+  const codes = filled.filter(({ values }) => areCodes(values) && !values.every((value) => /^\d+$/.test(value)));
+  const [only, ...more] = codes;
   return only !== undefined && more.length === 0 ? only : null;
 }
 

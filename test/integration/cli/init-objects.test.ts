@@ -162,6 +162,35 @@ describe('init --from a folder of JSON files that are one object each', () => {
     expect(bomLines(world)).toEqual(BOM);
   });
 
+  it.each([
+    ['an empty list', { bom: [] }, 'size(row.bom) > 0'],
+    ['null in place of the list', { bom: null }, '(row.bom != null && size(row.bom) > 0)'],
+    ['no list', {}, '(has(row.bom) && size(row.bom) > 0)'],
+  ])('makes materials of objects that only are parts: with %s', async (_about, empty, condition) => {
+    folder('plm');
+    write('plm/R-1.json', { id: 'R-1', name: 'Ring', country: 'SE', ...empty });
+    write('plm/R-2.json', { id: 'R-2', name: 'Wheel', country: 'SE', ...empty });
+    const found = await init(join(world.folder, 'plm'));
+    expect(kindsOf(found)).toEqual(['product', 'material', 'bom_item']);
+    expect(found.mapping.when?.expression).toBe(condition);
+    await sync();
+    expect(bomLines(world)).toEqual(BOM);
+    expect(world.contents().materials.map((material) => (material as { name: string }).name)).toEqual([
+      'Ring',
+      'Wheel',
+    ]);
+  });
+
+  it('an object without parts that is no part of another one stays a product', async () => {
+    folder('plm');
+    write('plm/P-400.json', { id: 'P-400', name: 'New', country: 'SE', bom: [] });
+    const found = await init(join(world.folder, 'plm'));
+    expect(found.mapping).toMatchObject({ to: 'product' });
+    expect(found.mapping.when).toBeUndefined();
+    await sync();
+    expect(world.contents()).toMatchObject({ products: { length: 4 } });
+  });
+
   it('makes products of objects without a list', async () => {
     for (const { bom: _, ...object } of [PUMP, MOTOR, FILTER]) write(`plm/${object.id}.json`, object);
     expect(kindsOf(await init(join(world.folder, 'plm')))).toEqual(['product']);

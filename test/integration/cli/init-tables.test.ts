@@ -143,6 +143,47 @@ describe('init --from a bill with levels', () => {
     expect(bomLines(world).sort()).toEqual(['A-1 ← 2 M-1', 'A-1 ← 4 M-1', 'P-1 ← 1 A-1', 'P-2 ← 2 A-1']);
   });
 
+  it('a workbook with names, units and countries becomes published passports', async () => {
+    const rows = [
+      ['BOM export of 2026-03-12'],
+      ['Structure level', 'Item No.', 'Part number', 'Description', 'Qty', 'UoM', 'Country of origin'],
+      ['0', '', 'BK-500', 'City bike', '1', 'EA', 'NL'],
+      ['1', '10', 'FR-100', 'Frame assembly', '1', 'EA', 'PL'],
+      ['2', '10', 'TB-01', 'Tube 7005', '2.4', 'KG', 'DE'],
+      ['1', '20', 'WH-200', 'Wheel', '2', 'EA', 'CZ'],
+      ['2', '10', 'RM-28', 'Rim', '1', 'EA', 'TW'],
+      ['0', '', 'BK-600', 'Cargo bike', '1', 'EA', 'NL'],
+      ['1', '10', 'WH-200', 'Wheel', '3', 'EA', 'CZ'],
+      ['2', '10', 'RM-28', 'Rim', '1', 'EA', 'TW'],
+    ];
+    const sheet = rows.map((row, at) => textRow(at + 1, ...row)).join('');
+    const found = await init(write('BOM.xlsx', workbook({ sheet })));
+    expect(optionsOf(found)).toMatchObject({ header: 2, tree: { level: 'Structure level' } });
+    await sync();
+    expect((await runHere(['publish', '--all', '--yes', '-c', config()])).exitCode).toBe(0);
+    const { products, publications } = world.contents();
+    expect(products.map((product) => (product as { sku: string }).sku).sort()).toEqual([
+      'BK-500',
+      'BK-600',
+      'FR-100',
+      'WH-200',
+    ]);
+    expect(publications.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'published'));
+    expect(bomLines(world)).toEqual([
+      'BK-500 ← 1 FR-100',
+      'BK-500 ← 2 WH-200',
+      'BK-600 ← 3 WH-200',
+      'FR-100 ← 2.4 TB-01',
+      'WH-200 ← 1 RM-28',
+    ]);
+  });
+
+  it('a number of a position that is called like that of an article names no row', async () => {
+    const rows = ['0;10;P-1;1', '1;10;A-1;2', '2;10;M-1;4', '1;20;M-2;1'];
+    const found = await init(write('bom.csv', ['Level;Item No.;Part number;Qty', ...rows]));
+    expect(optionsOf(found)).toMatchObject({ tree: { parent: { assembly: 'Part number' } } });
+  });
+
   it('a number that counts all rows is no position, since an assembly in two products would have two', async () => {
     const rows = ['0;1;P-1;1', '1;2;A-1;1', '2;3;M-1;4', '0;4;P-2;1', '1;5;A-1;2', '2;6;M-1;4'];
     const found = await init(write('bom.csv', ['Ebene;Pos;Teil;Menge', ...rows]));
