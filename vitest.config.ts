@@ -28,6 +28,8 @@ export default defineConfig({
     maxWorkers: Math.min(8, 3 * availableParallelism()),
     // The tests start some hundred processes, which load the same files.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled') },
+    // Otherwise Vite loads one copy of graphql and Node another, and each refuses what the other has made.
+    server: { deps: { inline: ['graphql-http'] } },
     sequence: { sequencer: LongFirst },
     setupFiles: ['./test/support/runner/property-seed.ts'],
     reporters: ['default', './test/support/runner/left-out-reporter.ts'],
