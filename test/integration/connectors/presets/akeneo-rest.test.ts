@@ -108,6 +108,9 @@ describe('the preset akeneo-rest', () => {
     world = await createPresetWorld('akeneo-rest', { env: akeneoEnv(pim) });
     expect(await world.sync()).toMatchObject({ failedRuns: [], quarantined: 0, left: 0 });
     expect(deliveredTo(world)).toEqual(WHOLE);
+    world.requests();
+    await world.sync();
+    expect(world.requests()).toEqual({});
     const fractions = world.contents().materials.map(({ code, ...one }) => [code, one['recycled_mass_fraction']]);
     expect(Object.fromEntries(fractions)).toMatchObject({ 'MAT-8': '0.355', 'MAT-9': '0.2' });
   });
@@ -159,6 +162,21 @@ describe('the preset akeneo-rest', () => {
     // The first read began at 12:00 UTC. The search index may be an hour late.
     expect(asked.at(-1)).toBe('{"updated":[{"operator":">","value":"2026-06-01 20:00:00"}]}');
   });
+
+  it.each([-11, 14])(
+    'a change is found although the preset does not know the time zone of the PIM: UTC %d',
+    async (hours) => {
+      await pim.close();
+      pim = await startAkeneo({ offsetHours: hours });
+      fill();
+      pim.products = pim.products.map((row) => ({ ...row, updated: pim.now - 3 * DAY_MS }));
+      world = await begin();
+      await world.sync();
+      pim.now += 60_000;
+      pim.products[4] = product(5, 'Fan 5 quiet', { updated: pim.now });
+      expect(runOf(await world.sync(), 'products')).toMatchObject({ read: 1, changed: 1 });
+    },
+  );
 
   it('the variants of a changed product model of Akeneo are read again, although they have an older time', async () => {
     fill();

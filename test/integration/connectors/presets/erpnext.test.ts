@@ -20,7 +20,6 @@ let created = 0;
 beforeEach(async () => {
   laterMs = 0;
   created = 0;
-  // Berlin in summer, as in the preset.
   site = await startErpnext({ offsetHours: 2 });
 });
 afterEach(async () => {
@@ -105,6 +104,9 @@ describe('the preset erpnext', () => {
     world = await begin();
     expect(await world.sync()).toMatchObject({ failedRuns: [], quarantined: 0, left: 0 });
     expect(deliveredTo(world)).toEqual(WHOLE);
+    world.requests();
+    await world.sync();
+    expect(world.requests()).toEqual({});
     const { products, materials, bomItems } = world.contents();
     expect(products).toMatchObject([
       { sku: 'PUMP', country_of_origin: 'DE', description: 'Good', status: 'ACTIVE' },
@@ -126,7 +128,13 @@ describe('the preset erpnext', () => {
 
   it('the changes of ERPNext are asked for in the time zone of the site', async () => {
     fill();
-    world = await begin();
+    world = await begin({
+      change: ([source]) => {
+        for (const { changes } of Object.values(source?.streams ?? {})) {
+          Object.assign(changes as object, { zone: 'Europe/Berlin' });
+        }
+      },
+    });
     await world.sync();
     const before = site.server.calls.length;
     site.now += DAY_MS;
@@ -136,6 +144,22 @@ describe('the preset erpnext', () => {
     // The first read began at 12:00 UTC. Ten minutes before, it was 13:50 in Berlin.
     expect(site.server.calls[before]?.query.get('filters')).toBe('[["modified",">=","2026-06-01 13:50:00"]]');
   });
+
+  it.each([-11, 14])(
+    'a change is found although the preset does not know the time zone of the site: UTC %d',
+    async (hours) => {
+      await site.close();
+      site = await startErpnext({ offsetHours: hours });
+      fill();
+      world = await begin();
+      await world.sync();
+      site.now += 60_000;
+      change('Item', 'PUMP', { item_name: 'The better PUMP', modified: site.wallClock(site.now) });
+      const report = await world.sync();
+      expect(runOf(report, 'items')).toMatchObject({ read: 1, changed: 1 });
+      expect(report.warnings).toEqual([]);
+    },
+  );
 
   it('a new default bill of ERPNext takes the place of the former one, which has no newer time', async () => {
     fill();

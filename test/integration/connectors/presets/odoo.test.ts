@@ -154,6 +154,9 @@ describe.each(['odoo', 'odoo-rpc'])('the preset %s', (preset) => {
     world = await begin(preset);
     expect(await world.sync()).toMatchObject({ failedRuns: [], quarantined: 0, left: 0 });
     expect(deliveredTo(world)).toEqual(WHOLE);
+    world.requests();
+    await world.sync();
+    expect(world.requests()).toEqual({});
     const { products, bomItems } = world.contents();
     expect(products.filter((one) => one['gtin'] !== null)).toMatchObject([{ sku: 'KIT', gtin: '04006381333931' }]);
     expect(products.filter((one) => one['status'] === 'ARCHIVED')).toMatchObject([{ sku: 'OLD' }]);
