@@ -70,7 +70,7 @@ describe('the connector that was made, and those of docs/connectors/writing.md,'
   const tests = Object.keys(PAGE).filter((path) => path.endsWith('.test.ts'));
 
   it('the connectors made and of the docs pass the conformance kit', () => {
-    expect(tests).toEqual(['connector.test.ts', 'api-connector.test.ts']);
+    expect(tests).toEqual(['connector.test.ts', 'api-connector.test.ts', 'rest-connector.test.ts']);
     const tested = nodeHere('--test', 'connector.test.ts', ...tests.map((path) => `page/${path}`));
     expect(tested.status, tested.stdout).toBe(0);
     expect(tested.stdout).toMatch(/fail 0/);

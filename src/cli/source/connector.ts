@@ -5,6 +5,7 @@ import { fault } from '../../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeFolderSync } from '../../lib/files.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
+import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { printable } from '../text/style.ts';
 
@@ -15,6 +16,16 @@ Examples:
   $ cd dpp-sync-connector-acme && npm test
 
 The folder holds a connector that works, its tests, a fixture and a config that uses it. See docs/connectors/writing.md.`;
+
+const RECORD_EXAMPLES = `
+Examples:
+  $ dpp-sync connector record erp --out recordings
+  $ dpp-sync connector record erp --stream products --pages 50 --out products.json
+  $ dpp-sync connector record erp --out recordings --redact buyer,remark
+
+It reads each stream from its beginning, and then the changes since then. Secrets, the address of the server, and members
+about people, such as email, phone and address, are replaced. The same value gets the same replacement, in the same form.
+Nothing is stored in the ledger and no position moves. See docs/connectors/writing.md.`;
 
 const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 const NAME_MAX = 64;
@@ -29,6 +40,25 @@ export function addConnectorCommands(program: Command, run: RunAction): void {
     .option('--dir <folder>', `the folder, which has to be new or empty; the default is \`${PREFIX}\` and the name`)
     .addHelpText('after', EXAMPLES)
     .action((name: string, options: { dir?: string }) => run((context) => makeConnector(name, options, context)));
+  connector
+    .command('record')
+    .description('record the requests and answers of a REST source, for the tests of a connector')
+    .argument('<source>', 'the id of a source')
+    .option('--stream <name>', 'only this stream')
+    .requiredOption('--out <path>', 'a folder, which gets a file for each stream, or a file that ends with .json')
+    .option('--pages <n>', 'how many pages of each read are recorded', wholeNumber(1, 100_000), 20)
+    .option('--redact <members>', 'members that are replaced besides those about people, separated by commas')
+    .addHelpText('after', RECORD_EXAMPLES)
+    .action((source: string, options: { stream?: string; out: string; pages: number; redact?: string }) =>
+      run(async (context) => {
+        const { recordSource } = await import('../recording/record.ts');
+        const redact = (options.redact ?? '')
+          .split(',')
+          .map((name) => name.trim())
+          .filter((name) => name !== '');
+        return await recordSource(source, { ...options, redact }, context);
+      }),
+    );
 }
 
 async function makeConnector(name: string, { dir }: { dir?: string }, context: CommandContext): Promise<number> {

@@ -18,13 +18,22 @@ import { checkedPages } from './checked-pages.ts';
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
 
-/** Opens a configured source with its connector. An error names the place of the source in the config. */
-export async function openSource(source: ConfiguredSource, config: RuntimeConfig, log: Logger): Promise<SourceReader> {
+/**
+ * Opens a configured source with its connector. An error names the place of the source in the config.
+ *
+ * @param onExchange gets the requests and answers of a REST source, for a recording
+ */
+export async function openSource(
+  source: ConfiguredSource,
+  config: RuntimeConfig,
+  log: Logger,
+  onExchange?: ConnectorHost['onExchange'],
+): Promise<SourceReader> {
   const { connector, path } = source;
   const { options, streams } = await source.readSettings();
   const reads = streams.map((stream) => readsAt(connector, options, stream, config));
   const periods = streams.map((stream) => snapshotEveryAt(connector, options, stream, config));
-  const opened = await open(source, options, { config, log });
+  const opened = await open(source, options, { config, log, onExchange });
   const isOwn = await isBuiltIn(connector);
   return {
     streams: streams.map((stream, at) => ({
@@ -183,10 +192,10 @@ function snapshotEveryAt(
 async function open(
   { connector, path }: ConfiguredSource,
   options: unknown,
-  { config, log }: { config: RuntimeConfig; log: Logger },
+  { config, log, onExchange }: { config: RuntimeConfig; log: Logger; onExchange?: ConnectorHost['onExchange'] },
 ) {
   try {
-    return await connector.open(options, hostOf(config, log));
+    return await connector.open(options, { resolvePath: (file) => config.resolvePath(file), log, onExchange });
   } catch (error) {
     throw placed(error, path, config);
   }
@@ -218,10 +227,6 @@ function placed(error: unknown, path: string, { scrub }: Pick<RuntimeConfig, 'sc
     ...(suggestion === undefined ? {} : { suggestion: scrub(suggestion) }),
     cause: error.cause,
   });
-}
-
-function hostOf(config: RuntimeConfig, log: Logger): ConnectorHost {
-  return { resolvePath: (path) => config.resolvePath(path), log };
 }
 
 const READS: ReadonlySet<unknown> = new Set<StreamReads>(['snapshot', 'changes', 'changes-and-snapshot']);

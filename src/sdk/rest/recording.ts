@@ -1,8 +1,5 @@
 import type { Exchange } from './exchange.ts';
 
-/** The address of the recorded server in a recording. */
-export const RECORDED_BASE = 'https://recorded.invalid';
-
 /** What `dpp-sync connector record` writes for a stream: the requests of its reads with their answers, in order. */
 export interface Recording {
   stream: string;

@@ -8,7 +8,7 @@ import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
 import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
 import { withoutParameters, withParameters } from './address-parameters.ts';
-import { headersToRecord } from './exchange.ts';
+import { headersToRecord, recordedFile } from './exchange.ts';
 import { refusalIn } from './refusal-in-answer.ts';
 import { createRequestPace } from './request-pace.ts';
 import { mergeParts } from './request-parts.ts';
@@ -109,7 +109,7 @@ export function createRestClient(
     const { status, headers, text } = answer;
     const { pathname, search } = request.url;
     onExchange?.({
-      request: { method: request.method, path: `${pathname}${search}`, body: textOfBody() ?? '' },
+      request: { method: request.method, origin: base.origin, path: `${pathname}${search}`, body: textOfBody() ?? '' },
       answer: { status, headers: headersToRecord(headers), body: faults.clean(text) },
     });
     return answer;
@@ -335,7 +335,7 @@ export function createRestClient(
         try {
           const { statusCode, body } = await send(url, { dispatcher: agent, method: 'GET', signal });
           body.on('error', leftToReader);
-          if (statusCode === 200) return body;
+          if (statusCode === 200) return onExchange === undefined ? body : recordedFile(body, url, onExchange);
           body.destroy();
           fault = faults.refused(`${what} could not be downloaded: the server answers with ${statusCode}.`, AGAIN);
           if (!PASSING.has(statusCode)) throw fault;

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../../lib/json.ts';
 import { listAt, valueAt } from '../document-path.ts';
-import type { Exchange } from '../rest/exchange.ts';
-import { RECORDED_BASE } from '../rest/recording.ts';
+import { type Exchange, RECORDED_ORIGIN } from '../rest/exchange.ts';
 import { type ApiRequest, type RestApi, type RestFixtures, stepsOf, withoutMember } from './rest-api.ts';
 import type { ConnectorCheck } from './source-under-test.ts';
 
@@ -38,6 +37,7 @@ export function recordedParts({ records, api, settings }: RestFixtures): Recorde
       const found = others.get(
         identityOf({
           method: request.method,
+          origin: RECORDED_ORIGIN,
           path: pathOf(request),
           body: request.body === null ? '' : JSON.stringify(request.body),
         }),
@@ -102,12 +102,20 @@ function wayOn(page: RestApi['page'], document: JsonValue, { answer }: Exchange)
 }
 
 function listExchanges(exchanges: readonly Exchange[], api: RestApi): Exchange[] {
+  const { page, path } = api;
+  // The rows of a job are in its file, whose address only the answers know.
+  const isList = (at: string): boolean =>
+    page.by === 'bulkJob' ? at !== path && !at.startsWith(page.status) : at === path;
   return exchanges.filter(
-    ({ request, answer }) => answer.status === 200 && new URL(request.path, RECORDED_BASE).pathname === api.path,
+    ({ request, answer }) => answer.status === 200 && isList(new URL(request.path, RECORDED_ORIGIN).pathname),
   );
 }
 
 function rowsIn(exchange: Exchange, api: RestApi): JsonObject[] {
+  if (api.page.by === 'bulkJob') {
+    const lines = exchange.answer.body.split('\n').filter((line) => line.trim() !== '');
+    return lines.map((line) => parseExactly(line)).filter(isJsonObject);
+  }
   const at = api.page.by === 'graphql' && api.rows === '$' ? `${api.page.connection}.nodes` : api.rows;
   const list = listAt(documentOf(exchange), stepsOf(at));
   assert.ok(list !== undefined, `The recorded answer of ${exchange.request.path} has no list at ${at}.`);
@@ -123,7 +131,7 @@ function documentOf({ answer }: Exchange): JsonValue {
 }
 
 function pathOf({ path, query }: ApiRequest): string {
-  const url = new URL(path, RECORDED_BASE);
+  const url = new URL(path, RECORDED_ORIGIN);
   for (const [name, value] of Object.entries(query)) {
     url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   }
@@ -132,7 +140,7 @@ function pathOf({ path, query }: ApiRequest): string {
 
 /** What distinguishes a request. The order and the encoding of parameters do not. */
 function identityOf({ method, path, body }: Exchange['request']): string {
-  const url = new URL(path, RECORDED_BASE);
+  const url = new URL(path, RECORDED_ORIGIN);
   url.searchParams.sort();
   return JSON.stringify([
     method,

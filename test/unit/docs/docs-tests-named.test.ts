@@ -41,7 +41,12 @@ describe('the tests that pages name', () => {
 });
 
 /** Files that a reader writes, in the examples of the pages. */
-const FILES_OF_READERS = new Set(['./my-connector.ts', 'api-connector.ts', 'api-connector.test.ts']);
+const FILES_OF_READERS = new Set([
+  './my-connector.ts',
+  'api-connector.ts',
+  'api-connector.test.ts',
+  'rest-connector.test.ts',
+]);
 
 it('the files of the code that pages name exist, by their whole path or by the end of it', () => {
   const files = globSync(['src/**/*.ts', 'connectors/**/*.ts', 'config/**/*.ts', 'test/**/*.ts'], { cwd: ROOT }).map(

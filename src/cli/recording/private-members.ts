@@ -1,0 +1,63 @@
+// Which members of an answer and which parameters of a request are about people, or are secrets.
+
+/** Words with which the names of such members end. Words of one name are joined: `first_name` and `firstName` are `firstname`. */
+const PERSONAL = wordsIn(`
+  email mail phone telephone tel mobile fax phonenumber mobilenumber faxnumber firstname lastname middlename fullname
+  givenname familyname surname nickname maidenname contact contactname contactperson person personname salutation
+  signature address addressline street streetname housenumber postcode postalcode zip zipcode birthday birthdate
+  dateofbirth iban bic ssn passportnumber taxnumber user username login author createdby updatedby modifiedby
+  changedby createdbyuser lastmodifiedby lastchangedby owner responsible employee salesperson purchaser customername
+  lastchangedbyuser ernam aenam
+  vorname nachname ansprechpartner telefon handy adresse anschrift strasse straße hausnummer plz geburtsdatum benutzer
+`);
+const SECRET = wordsIn(`
+  token secret password passwd pwd apikey accesskey privatekey secretkey clientsecret authorization credential
+  credentials session sessionid cookie jwt sig hmac
+`);
+
+function wordsIn(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}
+
+export type Privacy = 'personal' | 'secret';
+
+/** Recognises private members by their names, and by the names that a person adds. */
+export function createPrivateNames(added: readonly string[]): (name: string) => Privacy | null {
+  const own = new Set(added.map((name) => name.toLowerCase()));
+  const known = new Map<string, Privacy | null>();
+  return (name) => {
+    let privacy = known.get(name);
+    if (privacy === undefined) {
+      privacy = own.has(name.toLowerCase()) ? 'personal' : privacyOf(name);
+      known.set(name, privacy);
+    }
+    return privacy;
+  };
+}
+
+function privacyOf(name: string): Privacy | null {
+  const words = (name.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})/gu) ?? []).map((word) => word.toLowerCase());
+  const ends = words
+    .map((_, at) => words.slice(at).join(''))
+    .flatMap((end) => [end, end.replace(/s$/, ''), end.replace(/es$/, '')]);
+  if (ends.some((end) => SECRET.has(end))) return 'secret';
+  return ends.some((end) => PERSONAL.has(end)) ? 'personal' : null;
+}
+
+/** Shorter values of secret members are no secrets, such as the tokens of pages `0` and `2`. */
+export const SECRET_LENGTH_MIN = 8;
+
+/** Texts that look like addresses of people or like secrets, wherever they stand. */
+export const PRIVATE_TEXTS: readonly { what: string; pattern: RegExp }[] = [
+  { what: 'addresses of e-mail in texts', pattern: /[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu },
+  { what: 'tokens in texts', pattern: /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g },
+  {
+    what: 'tokens in texts',
+    pattern: /\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abps]|shpat|shpss|AKIA|dpp)[_-]?[A-Za-z0-9_-]{12,}/g,
+  },
+  { what: 'tokens in texts', pattern: /(?<=\b(?:Bearer|Basic) )[A-Za-z0-9+/._~-]{8,}=*/g },
+  {
+    what: 'tokens in texts',
+    pattern: /(?<![\w-])(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9_-]{40,}(?![\w-])/g,
+  },
+];

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { createPrivateNames } from '../../../src/cli/recording/private-members.ts';
+import { type Replaced, redactExchanges } from '../../../src/cli/recording/redact.ts';
+import { createReplacements } from '../../../src/cli/recording/replacements.ts';
+
+/** Redacts one answer, and the request after it. */
+function redacted(body: unknown, path = '/items', next = '{}') {
+  const origin = 'https://erp.example.com';
+  const exchange = (own: string, text: string) => ({
+    request: { method: 'GET', origin, path: own, body: '' },
+    answer: { status: 200, headers: { link: `<${origin}/items?page=2>; rel="next"` }, body: text },
+  });
+  const replaced: Replaced = new Map();
+  const tools = { replacements: createReplacements(), scrub: (text: string) => text, members: [] };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const [first, second] = redactExchanges([exchange('/items', text), exchange(path, next)], tools, replaced);
+  return { text: first?.answer.body ?? '', answer: first?.answer, path: second?.request.path ?? '', replaced };
+}
+
+describe('the members that a recording replaces', () => {
+  const privacyOf = createPrivateNames(['Remark']);
+  it.each([
+    'email',
+    'E_MAIL',
+    'billingEmail',
+    'contact-name',
+    'contacts',
+    'Telefon',
+    'ShipTo_Address',
+    'createdBy',
+    'remark',
+  ])('replaces %s, which is about people', (name) => {
+    expect(privacyOf(name)).toBe('personal');
+  });
+  it.each(['hotel', 'name', 'contactId', 'mailOrderNumber', 'zipperLength', 'description', 'tokenCount'])(
+    'leaves %s as it is',
+    (name) => {
+      expect(privacyOf(name)).toBeNull();
+    },
+  );
+});
+
+describe('what a recording replaces', () => {
+  it('different values get different replacements, however short they are', () => {
+    const letters = Array.from('abcdefghijklmnopqrstuvwxyz');
+    const { text } = redacted(letters.map((name) => ({ email: name })));
+    const found = (JSON.parse(text) as { email: string }[]).map(({ email }) => email);
+    expect(new Set(found).size).toBe(letters.length);
+  });
+
+  it('numbers stay numbers, and those that are not about people stay as they are written', () => {
+    const { text } = redacted('{"phone":12345678901234567890,"mobile":4930,"price":1.50,"serial":9007199254740993}');
+    expect(text).toMatch(/^\{"phone":[1-9]\d{19},"mobile":[1-9]\d{3},"price":1\.50,"serial":9007199254740993\}$/);
+    expect(text).not.toContain('12345678901234567890');
+  });
+
+  it('a token of a page is replaced in the next request as in the answer', () => {
+    const { text, path } = redacted(
+      { nextToken: 'abcdef/1234567890=' },
+      '/items?pageToken=abcdef%2F1234567890%3D&limit=20',
+    );
+    const { nextToken } = JSON.parse(text) as { nextToken: string };
+    expect(nextToken).not.toBe('abcdef/1234567890=');
+    expect(path).toBe(`/items?pageToken=${encodeURIComponent(nextToken)}&limit=20`);
+  });
+
+  it('a value in a link is replaced although only the next answer shows that it is about people', () => {
+    const { text } = redacted({ next: '/items?after=Sommerfeld' }, '/items', '{"surname":"Sommerfeld"}');
+    expect(text).toMatch(/^\{"next":"\/items\?after=[A-Z][a-z]{9}"\}$/);
+    expect(text).not.toContain('Sommerfeld');
+  });
+
+  it('texts that look like secrets are replaced wherever they stand, also in links', () => {
+    const { text, replaced } = redacted({
+      url: 'https://files.example.net/a.jsonl?X-Signature=0123456789abcdef&part=2',
+      note: 'use shpat_0123456789abcdef, or eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln',
+    });
+    for (const secret of ['0123456789abcdef', 'eyJhbGciOiJIUzI1NiJ9']) expect(text).not.toContain(secret);
+    expect(text).toContain('&part=2');
+    expect([...replaced.keys()]).toContain('tokens in texts');
+  });
+
+  it('the address of the server is a placeholder, in bodies and in headers', () => {
+    const { text, answer } = redacted({ next: 'https://erp.example.com/items?page=2' });
+    expect(text).toBe('{"next":"https://recorded.invalid/items?page=2"}');
+    expect(answer?.headers).toEqual({ link: '<https://recorded.invalid/items?page=2>; rel="next"' });
+  });
+
+  it('lines of JSON are replaced line by line', () => {
+    const { text } = redacted('{"id":1,"email":"a@example.com"}\n{"id":2}\n');
+    expect(text).toMatch(/^\{"id":1,"email":"[a-z]@[a-z]{7}\.[a-z]{3}"\}\n\{"id":2\}\n$/);
+  });
+});
