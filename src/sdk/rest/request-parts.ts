@@ -9,7 +9,7 @@ export function mergeParts(first: JsonValue | undefined, second: JsonValue | und
   if (Array.isArray(first) && Array.isArray(second)) return [...first, ...second];
   if (!isJsonObject(second)) return second;
   const entries = Object.entries(second);
-  if (Array.isArray(first) && entries.every(([name]) => /^\d{1,4}$/.test(name))) {
+  if (Array.isArray(first) && hasPositions(second)) {
     const list = [...first];
     for (const [at, value] of entries) list[Number(at)] = mergeParts(first[Number(at)], value) ?? null;
     return Array.from(list, (value) => value ?? null);
@@ -18,4 +18,9 @@ export function mergeParts(first: JsonValue | undefined, second: JsonValue | und
   const merged: JsonObject = { ...first };
   for (const [name, value] of entries) merged[name] = mergeParts(first[name], value) ?? null;
   return merged;
+}
+
+/** True if the names of an object are positions in a list. */
+export function hasPositions(members: JsonObject): boolean {
+  return Object.keys(members).every((name) => /^\d{1,4}$/.test(name));
 }

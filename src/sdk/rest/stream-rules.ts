@@ -1,8 +1,9 @@
 // How the options of a stream have to fit together.
 
 import type { z } from 'zod';
-import type { JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { placeholdersIn } from './placeholders.ts';
+import { hasPositions } from './request-parts.ts';
 import type { RestStream } from './rest-options.ts';
 
 /** Checks that the parts of a stream fit together. */
@@ -57,6 +58,8 @@ function checkRequest({ get, query, body, headers, page, changes }: RestStream, 
     checkPlaceholders(later[part], [...own, ...size], ['page', part], add);
     checkPlaceholders(since[part], ['since', ...size], ['changes', part], add);
   }
+  for (const [name, { body: added }] of Object.entries({ page: later, changes: since }))
+    checkPositions(body, added, [name, 'body'], add);
   const used = placeholdersIn([isCounted ? parts : later] as unknown as JsonValue);
   if (place !== undefined && !used.includes(place)) {
     add(
@@ -66,6 +69,18 @@ function checkRequest({ get, query, body, headers, page, changes }: RestStream, 
   }
   if (changes !== undefined && 'by' in changes && !placeholdersIn(since as unknown as JsonValue).includes('since')) {
     add(['changes'], '{{since}} in `query`, `body` or `headers` of `changes`, which asks for the changes');
+  }
+}
+
+/** Checks that parts which are added to a list by position have an element there. A misplaced filter would be no filter. */
+function checkPositions(value: JsonValue | undefined, added: JsonValue | undefined, path: string[], add: Add): void {
+  if (value === undefined || added === undefined || !isJsonObject(added)) return;
+  const isByPosition = Array.isArray(value) && hasPositions(added);
+  for (const [name, member] of Object.entries(added)) {
+    const own = isByPosition ? value[Number(name)] : isJsonObject(value) ? memberOf(value, name) : undefined;
+    if (isByPosition && own === undefined)
+      add([...path, name], `a position from 0 to ${value.length - 1} of the list in \`body\` of the stream`);
+    checkPositions(own, member, [...path, name], add);
   }
 }
 

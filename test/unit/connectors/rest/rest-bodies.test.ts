@@ -77,3 +77,13 @@ it('parts of a request are joined: lists, objects, elements of lists, and other 
   expect(mergeParts([1, { a: 1 }], { 1: { b: 2 }, 3: 4 })).toEqual([1, { a: 1, b: 2 }, null, 4]);
   expect(mergeParts([1], { a: 1 })).toEqual({ a: 1 });
 });
+
+it('a part for a position that the list does not have is refused', () => {
+  const page = { ...STREAM.page, body: { params: { args: { 4: { domain: [['id', '>', '{{after}}']] } } } } };
+  expect(rest.streamOptions.safeParse({ ...STREAM, page }).error?.issues).toMatchObject([
+    {
+      path: ['page', 'body', 'params', 'args', '4'],
+      message: 'a position from 0 to 3 of the list in `body` of the stream',
+    },
+  ]);
+});
