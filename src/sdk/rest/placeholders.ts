@@ -20,22 +20,15 @@ export function placeholdersIn(value: JsonValue): string[] {
  *
  * @throws MissingValue if a placeholder has no value
  */
-export function fill(
-  value: JsonValue,
-  values: PlaceholderValues,
-  encode: (text: string) => string = String,
-): JsonValue {
+export function fill(value: JsonValue, values: PlaceholderValues): JsonValue {
   if (typeof value === 'string') {
     const [, whole] = WHOLE.exec(value) ?? [];
-    if (whole !== undefined) {
-      const own = valueOf(whole, values);
-      return typeof own === 'string' ? encode(own) : own;
-    }
-    return value.replaceAll(PLACEHOLDER, (_, name: string) => encode(textOf(valueOf(name, values))));
+    if (whole !== undefined) return valueOf(whole, values);
+    return value.replaceAll(PLACEHOLDER, (_, name: string) => textOf(valueOf(name, values)));
   }
-  if (Array.isArray(value)) return value.map((one) => fill(one, values, encode));
+  if (Array.isArray(value)) return value.map((one) => fill(one, values));
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, values, encode)]));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, values)]));
 }
 
 /** A placeholder whose value is absent. */
@@ -52,6 +45,26 @@ function valueOf(name: string, values: PlaceholderValues): JsonValue {
   for (const part of name.split('.')) value = isJsonObject(value) ? memberOf(value, part) : undefined;
   if (value === undefined || value === null) throw new MissingValue(name);
   return value;
+}
+
+/**
+ * Puts values into a path. Each value stays a part of one name: it cannot lead to another folder.
+ *
+ * @throws MissingValue if a value is absent or empty, or if a name of the path becomes `.` or `..`
+ */
+export function fillPath(path: string, values: PlaceholderValues): string {
+  const names = path.split('/').map((name) => {
+    const [first] = placeholdersIn(name);
+    if (first === undefined) return name;
+    const filled = name.replaceAll(PLACEHOLDER, (_, placeholder: string) => {
+      const text = textOf(valueOf(placeholder, values));
+      if (text === '') throw new MissingValue(placeholder);
+      return encodeURIComponent(text);
+    });
+    if (filled === '.' || filled === '..') throw new MissingValue(first);
+    return filled;
+  });
+  return names.join('/');
 }
 
 /** The text of a value in an address. */

@@ -7,9 +7,9 @@ import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
 import { CapReached, type PagedBy, type PlaceOfPage, Shifted, shownMembers } from './page-places.ts';
 import { firstPlace, nextPlace, totalIn } from './pages.ts';
-import { fill, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
+import { fill, fillPath, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
 import { mergeParts } from './request-parts.ts';
-import type { RestAnswer, RestClient, RestRequest } from './rest-client.ts';
+import { type RestAnswer, type RestClient, type RestRequest, tooDeep } from './rest-client.ts';
 import type { RestStream } from './rest-options.ts';
 
 /** A stream that is read, with the client of its source. */
@@ -89,7 +89,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       return;
     }
     const found = rowsIn(answer, stream, what);
-    const digest = found.length === 0 ? '' : sha256Hex(JSON.stringify(found));
+    const digest = digestOf(found, what);
     if (digest !== '' && digest === former) {
       if ('end' in page && page.end === 'total' && totalIn(answer, page.total, what) === count()) {
         // Nothing is left, and some servers give the last page again for the page beyond the end.
@@ -137,6 +137,14 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
 
 const WITHOUT_LINKS =
   'Some servers answer so if the entity has no delta links. Then replace `changes` of the stream by a filter on the time of the last change, and do not ask for links.';
+
+function digestOf(rows: readonly JsonValue[], what: string): string {
+  try {
+    return rows.length === 0 ? '' : sha256Hex(JSON.stringify(rows));
+  } catch (error) {
+    throw error instanceof RangeError ? tooDeep(what) : error;
+  }
+}
 
 const CHECK_PAGES =
   'Compare `page` of the stream with the documentation of the API: what it sends for the next page, and how its last page looks.';
@@ -243,8 +251,9 @@ export function filled(
   values: PlaceholderValues,
   client: Pick<RestClient, 'base'>,
 ): Pick<RestRequest, 'method' | 'url' | 'body' | 'headers'> {
-  const path = textOf(fill(get, values, encodeURIComponent)).replace(/^\/+/, '');
-  const url = new URL(path, client.base);
+  const path = fillPath(get, values).replace(/^\/+/, '');
+  // Without the point, `items:search` would be an address of its own.
+  const url = new URL(`./${path}`, client.base);
   const pairs = Object.entries(query ?? {}).map(
     ([name, value]) => `${encoded(name)}=${encoded(textOf(fill(value, values)))}`,
   );

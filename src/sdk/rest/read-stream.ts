@@ -7,6 +7,7 @@
 import { createSeenTexts } from '../../lib/collections.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { withAnySignal } from '../../lib/with-any-signal.ts';
 import type { Page } from '../connector.ts';
 import { sourceFault } from '../connector.ts';
 import { valueAt } from '../document-path.ts';
@@ -41,12 +42,22 @@ type Seen = ReturnType<typeof createSeenTexts>;
 
 /** The rows of a pass, with what they show about its end. */
 interface PassPage {
-  rows: { fields: JsonValue; name: string | null; isRepeated: boolean; isAbsent?: boolean }[];
+  rows: PassRow[];
   answer: RestAnswer;
   total: number | null;
   isLast: boolean;
   /** How many different rows the pass has given so far. */
   count: number;
+}
+
+interface PassRow {
+  fields: JsonValue;
+  name: string | null;
+  /** The pass has given the row of the list on an earlier page. */
+  isRepeated: boolean;
+  /** An earlier pass has given the row of the list. */
+  isGiven: boolean;
+  isAbsent: boolean;
 }
 
 /** Reads all records. The last page has the cursor from which changes are read. */
@@ -63,22 +74,21 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
     try {
       let last: PassPage | null = null;
       // A second pass gives only rows that the first one has not given.
-      const seen = pass === 1 ? given : createSeenTexts(KEYS_MAX);
-      for await (const page of passOf(read, { kind: 'all' }, seen)) {
+      const seen = createSeenTexts(KEYS_MAX);
+      for await (const page of passOf(read, { kind: 'all' }, { seen, given })) {
         opened ??= openedAt(page.answer);
         if (page.total !== null) totals.push(page.total);
         last = page;
-        for (const { fields, name: rowName, isRepeated, isAbsent } of page.rows) {
+        for (const { fields, name: rowName, isRepeated, isGiven, isAbsent } of page.rows) {
           if (isGone(read, fields)) continue;
-          const isKnown = isRepeated || (pass > 1 && rowName !== null && given.note(rowName, '') === 'same');
-          if (isKnown) {
+          if (isRepeated || isGiven) {
             if (isRepeated && !isUndisturbed(stream)) {
               moved.count += 1;
               moved.example ||= rowName ?? '';
             }
             continue;
           }
-          yield* pages.add(rowOf(read, fields, isAbsent === true), progressOf(page));
+          yield* pages.add(rowOf(read, fields, isAbsent), progressOf(page));
         }
       }
       assertTotal(read, totals, last);
@@ -124,7 +134,7 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
     const totals: number[] = [];
     try {
       let last: PassPage | null = null;
-      for await (const page of passOf(read, asked, createSeenTexts(KEYS_MAX))) {
+      for await (const page of passOf(read, asked, { seen: createSeenTexts(KEYS_MAX), given: null })) {
         if (page.answer.status >= 400) {
           yield {
             rows: [],
@@ -137,7 +147,7 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
         last = page;
         if ('since' in cursor) noteOlderRows(read, page, { since: cursor.since, warnings });
         for (const { fields, isAbsent } of page.rows) {
-          const row = isGone(read, fields) ? goneRow(read, fields) : rowOf(read, fields, isAbsent === true);
+          const row = isGone(read, fields) ? goneRow(read, fields) : rowOf(read, fields, isAbsent);
           yield* pages.add(row, progressOf(page));
         }
       }
@@ -161,8 +171,16 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
   }
 }
 
-/** Reads all pages once, and recognises rows that come again on a later page because they have moved. */
-async function* passOf(read: RestRead, asked: Asked, seen: Seen): AsyncGenerator<PassPage> {
+/**
+ * Reads all pages once, and recognises rows that come again on a later page because they have moved.
+ *
+ * @param given the rows of all passes, of which none is given twice; null for changes, which are given as often as they come
+ */
+async function* passOf(
+  read: RestRead,
+  asked: Asked,
+  { seen, given }: { seen: Seen; given: Seen | null },
+): AsyncGenerator<PassPage> {
   const { stream } = read;
   let count = 0;
   const raw: AsyncIterable<RawPage> =
@@ -170,21 +188,27 @@ async function* passOf(read: RestRead, asked: Asked, seen: Seen): AsyncGenerator
       ? readBulkRows(read, asked)
       : rawPages(read, asked, { count: () => count, nameOf: (row) => nameOf(read, row) });
   for await (const { rows, answer, total, isLast } of raw) {
-    const names = rows.map((row) => nameOf(read, row));
     const own = new Set<string>();
-    const fresh: boolean[] = [];
-    for (const name of names) {
+    const listed = rows.map((row): PassRow => {
+      const name = nameOf(read, row);
       // Two rows of one answer with the same key are no row that has moved.
-      const isRepeated = name !== null && !own.has(name) && seen.look(name, '') === 'same';
-      if (name !== null && !isRepeated) own.add(name);
-      fresh.push(!isRepeated);
+      const isFirst = name !== null && !own.has(name);
+      const isRepeated = isFirst && seen.look(name, '') === 'same';
+      const isGiven = isFirst && given?.look(name, '') === 'same';
+      if (isFirst && !isRepeated && !isGiven) own.add(name);
+      return { fields: row, name, isRepeated, isGiven, isAbsent: false };
+    });
+    count += listed.filter(({ isRepeated }) => !isRepeated).length;
+    const isAsked = ({ isRepeated, isGiven }: PassRow) => given === null || !(isRepeated || isGiven);
+    for await (const part of withChildren(read, listed, isAsked)) {
+      yield { rows: part.rows, answer, total, isLast, count };
+      // Not before the rows were given: otherwise another pass would leave them out.
+      for (const { name } of part.of) {
+        if (name === null) continue;
+        seen.add(name, '');
+        given?.add(name, '');
+      }
     }
-    count += fresh.filter(Boolean).length;
-    const found = await withChildren(read, rows, fresh);
-    const named = found.map((row) => ({ ...row, name: names[row.of] ?? null, isRepeated: fresh[row.of] === false }));
-    yield { rows: named, answer, total, isLast, count };
-    // Not before they were given: otherwise another pass would leave them out.
-    for (const name of own) seen.add(name, '');
   }
 }
 
@@ -192,33 +216,52 @@ async function* passOf(read: RestRead, asked: Asked, seen: Seen): AsyncGenerator
 function nameOf(read: RestRead, row: JsonValue): string | null {
   const { each } = read.stream;
   if (!isJsonObject(row)) return null;
-  if (each === undefined || each.into !== undefined) return keyTextOf(row, read.key);
+  // A row without its key is recognised by its content.
+  if (each === undefined || each.into !== undefined) return keyTextOf(row, read.key) ?? JSON.stringify(row);
   const { url, body } = childRequest(read, each, row);
   return JSON.stringify([url.href, body ?? null]);
 }
 
-/** The rows of an answer with what `each` requests for them. `of` is the position of the row in the list. */
-async function withChildren(read: RestRead, rows: readonly JsonValue[], fresh: readonly boolean[]) {
+/** Gives the rows of an answer with what `each` requests for them, as many at a time as there are requests at once. */
+async function* withChildren(
+  read: RestRead,
+  listed: readonly PassRow[],
+  isAsked: (row: PassRow) => boolean,
+): AsyncGenerator<{ rows: PassRow[]; of: readonly PassRow[] }> {
   const { each } = read.stream;
-  const alone = (row: JsonValue, of: number) => ({ fields: row, of, isAbsent: false });
-  if (each === undefined) return rows.map(alone);
-  const found: { fields: JsonValue; of: number; isAbsent: boolean }[] = [];
-  for (let at = 0; at < rows.length; at += read.concurrent) {
-    const part = rows.slice(at, at + read.concurrent);
-    const children = await Promise.all(
-      part.map(async (row, index) =>
-        isJsonObject(row) && fresh[at + index] === true && !isGone(read, row)
-          ? await readChildren(read, each, row)
-          : null,
-      ),
-    );
-    for (const [index, one] of children.entries()) {
-      const of = at + index;
-      if (one === null) found.push(alone(part[index] ?? null, of));
-      else for (const fields of one.rows) found.push({ fields, of, isAbsent: one.isAbsent });
-    }
+  if (each === undefined) {
+    yield { rows: [...listed], of: listed };
+    return;
   }
-  return found;
+  for (let at = 0; at === 0 || at < listed.length; at += read.concurrent) {
+    const of = listed.slice(at, at + read.concurrent);
+    const rows = await allOrNone(read.signal, of, async (row, signal): Promise<PassRow[]> => {
+      const { fields } = row;
+      if (!isJsonObject(fields) || isGone(read, fields) || !isAsked(row)) return [row];
+      const { rows: children, isAbsent } = await readChildren({ ...read, signal }, each, fields);
+      return children.map((child) => ({ ...row, fields: child, isAbsent }));
+    });
+    yield { rows: rows.flat(), of };
+  }
+}
+
+/** Does work for each element at once. If it fails for one of them, the work for the others is stopped before the error is thrown. */
+async function allOrNone<Element, Result>(
+  signal: AbortSignal,
+  elements: readonly Element[],
+  work: (element: Element, signal: AbortSignal) => Promise<Result>,
+): Promise<Result[]> {
+  const stop = new AbortController();
+  return await withAnySignal([signal, stop.signal], async (any) => {
+    const begun = elements.map((element) => work(element, any));
+    try {
+      return await Promise.all(begun);
+    } catch (error) {
+      stop.abort(error);
+      await Promise.allSettled(begun);
+      throw error;
+    }
+  });
 }
 
 /**
@@ -270,12 +313,16 @@ function progressOf({ count, total }: PassPage): { done: number; total: number }
 
 // Where the next read of changes begins.
 
+/** An HTTP date. `Date.parse` alone would also take `1` for a date. */
+const DATE = /^[A-Za-z]{3,9},? .*\d\d:\d\d/;
+
 /** The time of an answer by the clock of its server; null if it has none. A cached answer was made earlier. */
 function openedAt({ headers }: RestAnswer): number | null {
-  const at = Date.parse([headers['date']].flat()[0] ?? '');
+  const text = [headers['date']].flat()[0] ?? '';
+  const at = DATE.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at)) return null;
-  const age = Number([headers['age']].flat()[0] ?? 0);
-  return at - (age > 0 ? age * 1_000 : 0);
+  const [age = ''] = /^\d{1,9}$/.exec([headers['age']].flat()[0]?.trim() ?? '') ?? [];
+  return at - Number(age) * 1_000;
 }
 
 function deltaLinkIn({ stream, client, name }: RestRead, answer: RestAnswer): string | null {
@@ -363,8 +410,13 @@ function noteOlderRows(
 }
 
 function timeOf(value: JsonValue | undefined): number | null {
-  if (typeof value !== 'string') return null;
-  const [, dated] = /^\/Date\((-?\d+)/.exec(value) ?? [];
-  const at = dated === undefined ? Date.parse(value) : Number(dated);
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string') return null;
+  // Seconds and milliseconds since the epoch.
+  if (/^\d{9,10}$/.test(text)) return Number(text) * 1_000;
+  if (/^\d{12,13}$/.test(text)) return Number(text);
+  const [, dated] = /^\/Date\((-?\d+)/.exec(text) ?? [];
+  if (dated === undefined && !/^\d{4}-\d\d-\d\d/.test(text)) return null;
+  const at = dated === undefined ? Date.parse(text) : Number(dated);
   return Number.isNaN(at) ? null : at;
 }

@@ -5,6 +5,7 @@ import { Fault } from '../../lib/errors.ts';
 import { type JsonValue, parseExactly } from '../../lib/json.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
+import { formatPeriod } from '../../lib/text/amounts.ts';
 import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
 import { withoutParameters, withParameters } from './address-parameters.ts';
@@ -53,6 +54,8 @@ interface ClientTools extends Pick<ConnectorHost, 'onExchange' | 'resolvePath'> 
 }
 
 const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
+/** Shorter values of headers are no secrets. */
+const SECRET_LENGTH_MIN = 6;
 /** What is shown of an answer that refuses a request. */
 const SHOWN_MAX = 300;
 /** Answers that say nothing about the request, so that the same request may succeed later. */
@@ -66,7 +69,9 @@ export function createRestClient(
   const { limits } = options;
   const failures = [options.failure ?? []].flat();
   const base = new URL(options.base.endsWith('/') ? options.base : `${options.base}/`);
-  const faults = createServerFaults(base.origin, Object.values(options.headers), '`ca` in the options of the source');
+  // A short value, such as `1`, is no secret, and would be removed from the middle of words.
+  const hidden = Object.values(options.headers).filter(({ length }) => length >= SECRET_LENGTH_MIN);
+  const faults = createServerFaults(base.origin, hidden, '`ca` in the options of the source');
   const pace = createRequestPace(limits);
   const { idleMs } = limits;
   const agent = new Agent({
@@ -104,7 +109,7 @@ export function createRestClient(
         body,
         signal,
       });
-      return { status, headers, text: await textIn(stream, request.what) };
+      return { status, headers, text: await textIn(stream, request.what, isGood(status)) };
     }, signal);
     const { status, headers, text } = answer;
     const { pathname, search } = request.url;
@@ -115,7 +120,8 @@ export function createRestClient(
     return answer;
   }
 
-  async function textIn(stream: Readable, what: string): Promise<string> {
+  /** The text of an answer. One that reports a failure may be in any encoding, because a proxy may have written it. */
+  async function textIn(stream: Readable, what: string, fatal: boolean): Promise<string> {
     stream.on('error', leftToReader);
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -131,7 +137,7 @@ export function createRestClient(
     }
     const all = Buffer.concat(chunks);
     try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(all);
+      return new TextDecoder('utf-8', { fatal }).decode(all);
     } catch {
       throw sourceFault(`The answer to the request for ${what} is not UTF-8.`, {
         suggestion: 'Check that `base` and the path of the stream name an API that answers with JSON.',
@@ -146,14 +152,15 @@ export function createRestClient(
     let waitedMs = 0;
     let hasNewLogin = false;
     const later = async (waitMs: number, reason: string): Promise<void> => {
-      pace.refused(waitMs);
       waitedMs += Math.max(waitMs, 1_000);
       if (waitedMs > limits.wait) {
         throw faults.refused(
-          `${what} was refused because of too many requests for ${Math.round(waitedMs / 1_000)} seconds (${reason}).`,
+          `${what} was refused because of too many requests (${reason}), and the waits would be longer than ${formatPeriod(limits.wait)} in all (\`limits.wait\`).`,
           'Lower `limits.perSecond` in the options of the source, or ask the owner of the API for a higher limit.',
         );
       }
+      // Not before: other requests of this source would wait as well.
+      pace.refused(waitMs);
       await systemClock.sleep(waitMs, signal);
     };
     const again = async (fault: Error): Promise<void> => {
@@ -188,12 +195,12 @@ export function createRestClient(
         await again(faults.refused(`${what} was answered with ${status}: ${shown(text)}`, cure));
         continue;
       }
-      const isGood = status >= 200 && status < 300;
-      if (!isGood && asked.accepts?.includes(status) !== true) throw refusal(what, answer, asked.url);
+      if (!isGood(status) && asked.accepts?.includes(status) !== true) throw refusal(what, answer, asked.url);
       let document: JsonValue;
       try {
-        document = isGood ? parseExactly(text.replace(/^\uFEFF/, '')) : null;
-      } catch {
+        document = isGood(status) ? parseExactly(text.replace(/^\uFEFF/, '')) : null;
+      } catch (error) {
+        if (error instanceof RangeError) throw tooDeep(asked.what);
         // A cut answer and a page of a proxy look the same.
         await again(faults.refused(`${what} was answered with something that is not JSON: ${shown(text)}`, NOT_JSON));
         continue;
@@ -238,8 +245,8 @@ export function createRestClient(
           body: json === undefined ? String(form) : JSON.stringify(json),
           signal,
         });
-        const text = await textIn(body, `a token at ${url.origin}`);
-        if (status >= 200 && status < 300) return parseExactly(text);
+        const text = await textIn(body, `a token at ${url.origin}`, isGood(status));
+        if (isGood(status)) return parseExactly(text);
         if (!PASSING.has(status) && status !== 429) {
           throw isRedirect(status)
             ? redirected(what, { status, headers: found }, url, '`auth`')
@@ -353,11 +360,19 @@ export function createRestClient(
   };
 }
 
+/** The fault of an answer that has too many levels for JSON to be read or written. */
+export function tooDeep(what: string): Error {
+  return sourceFault(`The answer for ${what} has too many levels of lists and objects in each other.`, {
+    suggestion: 'Request fewer members, or ask the owner of the API.',
+  });
+}
+
 export type RestClient = ReturnType<typeof createRestClient>;
 
 /** A body that is destroyed before its end emits an error, which would end the process. Its reader gets each error by itself. */
 const leftToReader = (): void => undefined;
 
+const isGood = (status: number): boolean => status >= 200 && status < 300;
 const AGAIN = 'Pull again. If this happens each time, ask the owner of the API.';
 const NOT_JSON = 'Check that `base` and the path of the stream name an API that answers with JSON.';
 

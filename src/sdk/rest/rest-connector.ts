@@ -106,7 +106,10 @@ function connectorOf<Options, StreamOptions>(parts: Parts<Options, StreamOptions
             signal.throwIfAborted();
             const read = readOf(request);
             try {
-              yield* request.mode === 'changes' ? readChanges(read, request.cursor) : readAll(read);
+              for await (const page of request.mode === 'changes' ? readChanges(read, request.cursor) : readAll(read)) {
+                signal.throwIfAborted();
+                yield page;
+              }
             } catch (error) {
               signal.throwIfAborted();
               throw error;

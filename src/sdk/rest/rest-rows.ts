@@ -16,7 +16,7 @@ export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: Json
     const cure = 'Correct `rows` of the stream.';
     return { fields: { [RAW_FIELD]: raw }, place: { file: name }, issues: [{ code: 'row.object', message, cure }] };
   }
-  const path = key.map((column) => `${column}=${textOf(value[column] ?? null)}`).join(', ');
+  const path = key.map((column) => `${column}=${textOf(memberOf(value, column) ?? null)}`).join(', ');
   const row: SourceRow = { fields: value, place: { file: name, path } };
   const issues = damagedFields(value).map((field) => {
     const message = `Member ${field} holds text that was damaged before it was sent.`;

@@ -27,17 +27,27 @@ export function isTimeFormat(format: string): boolean {
  * @param at milliseconds since the epoch, by the clock of the server
  */
 export function formatSince(at: number, { format, zone, granularity, overlap }: SinceForm): string {
-  let time = at - overlap;
-  // A day begins at midnight of the server.
   const unit = UNIT_MS[granularity];
-  if (granularity !== 'day') time = Math.floor(time / unit) * unit;
+  let time = at - overlap;
+  time = granularity === 'day' ? dayBegin(time, zone) : Math.floor(time / unit) * unit;
   if (format === 'epoch') return String(Math.floor(time / 1_000));
   if (format === 'epoch-ms') return String(Math.floor(time));
   const hasOffset = format.includes('Z');
   if (!hasOffset) while (isRepeated(time, zone)) time -= HOUR_MS;
   const parts = partsOf(time, zone);
-  if (granularity === 'day') Object.assign(parts, { hh: '00', mm: '00', ss: '00', SSS: '000' });
   return format.replaceAll(TOKEN, (token) => parts[token] ?? token);
+}
+
+/** The begin of the day of a time in a zone, or a time before it where a clock was changed since then. */
+function dayBegin(time: number, zone: string): number {
+  const begin = time - sinceMidnight(time, zone);
+  // On a day with 25 hours one of them has passed twice.
+  return partsOf(begin, zone)['DD'] === partsOf(time, zone)['DD'] ? begin - sinceMidnight(begin, zone) : begin;
+}
+
+function sinceMidnight(time: number, zone: string): number {
+  const { hh, mm, ss, SSS } = partsOf(time, zone);
+  return Number(hh) * HOUR_MS + Number(mm) * UNIT_MS.min + Number(ss) * UNIT_MS.s + Number(SSS);
 }
 
 /** True if another time within three hours has the same wall clock time. */

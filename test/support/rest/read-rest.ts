@@ -23,7 +23,13 @@ export async function readRest(
     mode = 'snapshot',
     cursor = null,
     onPage,
-  }: { mode?: 'snapshot' | 'changes'; cursor?: JsonValue | null; onPage?: (number: number) => void } = {},
+    signal = new AbortController().signal,
+  }: {
+    mode?: 'snapshot' | 'changes';
+    cursor?: JsonValue | null;
+    onPage?: (number: number) => void;
+    signal?: AbortSignal;
+  } = {},
 ): Promise<RestReadResult> {
   const logged: string[] = [];
   const note = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`);
@@ -38,7 +44,7 @@ export async function readRest(
   let error: RestReadResult['error'] = null;
   try {
     const request = { name: 'items', options: connector.streamOptions.parse(stream), key };
-    for await (const page of source.pull({ ...request, mode, cursor, signal: new AbortController().signal })) {
+    for await (const page of source.pull({ ...request, mode, cursor, signal })) {
       pages.push(page);
       onPage?.(pages.length);
     }

@@ -23,8 +23,12 @@ export interface RestReply {
   body?: unknown;
   /** Sent as it is, in place of `body`. */
   text?: string;
-  /** Cuts the connection in place of an answer. */
+  /** The bytes of a body. */
+  bytes?: Buffer;
+  /** Cuts the connection: in place of an answer, or after `unfinished`. */
   cut?: true;
+  /** The first part of a body, without its end. */
+  unfinished?: string;
 }
 
 /** A real HTTP server on this machine, which answers as a test decides. `onCall` is called before a request is answered. */
@@ -49,12 +53,15 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
       calls.push(call);
       watched.onCall?.(calls.length);
       Promise.resolve(answer(call)).then(
-        ({ status = 200, headers = {}, body = null, text: own, cut }) => {
-          if (cut) request.socket.destroy();
+        ({ status = 200, headers = {}, body = null, text: own, bytes, cut, unfinished }) => {
+          if (unfinished !== undefined) {
+            response.writeHead(status, { 'content-type': 'application/json', ...headers });
+            response.write(unfinished, () => (cut ? request.socket.destroy() : undefined));
+          } else if (cut) request.socket.destroy();
           else
             response
               .writeHead(status, { 'content-type': 'application/json', ...headers })
-              .end(own ?? JSON.stringify(body));
+              .end(bytes ?? own ?? JSON.stringify(body));
         },
         (error: unknown) => response.writeHead(500).end(String(error)),
       );
