@@ -322,8 +322,6 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
       changed += staged.changed;
       const { done = null, total = null } = page.progress ?? {};
       emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
-      // Other rows that make the items of records that are gone make them now.
-      if (gone.size > 0) await mapQueue.mapStored(source);
       await mapQueue.room(abort);
     }
   }

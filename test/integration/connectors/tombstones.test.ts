@@ -2,7 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
+import type { PageToStage, StagedPage } from '../../../src/domain/ports/intake.ts';
 import type { Page, SourceRow, StreamReads } from '../../../src/domain/ports/source.ts';
+import { incomingRecords } from '../../../src/pipeline/incoming-record.ts';
+import { NOTHING_SEEN } from '../../../src/pipeline/store-page.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import {
@@ -83,6 +86,7 @@ describe('a tombstone', () => {
     ['two tombstones around a row', [[gone('1'), row('1', 'B'), gone('1')]], null],
     ['a tombstone, and the row in the next page', [[gone('1')], [row('1')]], 'A'],
     ['the row, and a tombstone in the next page', [[row('1', 'B')], [gone('1')]], null],
+    ['a tombstone before an unchanged row that changes later', [[gone('1'), row('2'), row('2', 'B')]], null],
     ['a new row and its tombstone', [[row('9'), gone('9'), gone('1'), row('1', 'B')]], 'B'],
   ])('the last word about a record counts: %s', async (_, changes, name) => {
     await pull(giving({ snapshot: [rows('1', '2')] }));
@@ -96,11 +100,13 @@ describe('a tombstone', () => {
   it('all records with the key of a tombstone are gone', async () => {
     const mapper = mapperOf('r1', ({ id, n }) => items(product(`${text(id)}-${text(n)}`, 'A')));
     const of = (id: string, n: string) => sourceRow({ id, n });
-    const snapshot = [[of('1', 'a'), of('1', 'b'), of('1', 'c'), of('12', 'a'), of('1 2', 'a')]];
+    const others = ['12', '1 2', '1\t2', '1\u001e2'];
+    const snapshot = [[of('1', 'a'), of('1', 'b'), of('1', 'c'), ...others.map((id) => of(id, 'a'))]];
     await pull(giving({ snapshot }), { mapper });
     const { runId } = await pull(giving({ changes: [[gone('1')]] }), { mapper });
     expect(stream(runId)).toMatchObject({ missing: 3 });
-    expect(present('1-a', '1-b', '1-c', '12-a', '1 2-a')).toEqual(['12-a', '1 2-a']);
+    const left = others.map((id) => `${id}-a`);
+    expect(present('1-a', '1-b', '1-c', ...left)).toEqual(left);
   });
 
   it('a tombstone leaves records and items as a snapshot without the record does', async () => {
@@ -136,6 +142,38 @@ describe('a tombstone', () => {
     expect(world.ledger.pendingSources()).toEqual(['erp']);
     await world.mapStored();
     expect(isMissing('X')).toBe(true);
+  });
+
+  it('a record that comes back with the page of its tombstone is mapped with this page', async () => {
+    const staged: { page: PageToStage; result: StagedPage }[] = [];
+    await world.remove();
+    world = await createPageWorld({
+      aroundLedger: (ledger) => ({
+        ...ledger,
+        async stagePage(page) {
+          const result = await ledger.stagePage(page);
+          staged.push({ page, result });
+          return result;
+        },
+      }),
+    });
+    await pull(giving({ snapshot: [rows('1', '2')] }));
+    await pull(giving({ changes: [[gone('1'), ...rows('1', '2')]] }));
+    expect(staged.at(-1)).toMatchObject({
+      page: { gone: { identities: ['1'], flagItems: true } },
+      result: { changed: 1, summary: { mapped: 1 } },
+    });
+  });
+
+  it('a page of unchanged rows is stored where it also says that a record is gone', async () => {
+    await pull(giving({ snapshot: [rows('1', '2')] }));
+    const start = { source: 'erp', trigger: 'cli' as const, streams: ['default'], mappingRevision: 'r1' };
+    const { runId } = await world.ledger.startRun(start);
+    const records = incomingRecords(rows('2'), ['id'], new Set());
+    const page = { runId, source: 'erp', stream: 'default', records, seen: NOTHING_SEEN, deferMapping: false };
+    const of = { gone: { identities: ['1'], flagItems: true }, uncounted: 0 };
+    expect(await world.ledger.stagePage({ ...page, ...of })).toMatchObject({ counted: true });
+    expect(present('1', '2')).toEqual(['2']);
   });
 
   it('a create that was not sent is not sent any more, and is sent if the record comes back', async () => {
@@ -193,6 +231,19 @@ describe('more tombstones than the guard allows', () => {
     expect(modes()).toEqual(['snapshot', 'changes']);
     expect(stream(runId)).toMatchObject({ missing: 9, warnings: [] });
     expect(world.ledger.views.item('product', 'x')).toBeNull();
+  });
+
+  it('a new item of the changes waits for the snapshot that follows, and is held with it', async () => {
+    const states: unknown[] = [];
+    await pull(giving({ snapshot: [rows(...ten)] }));
+    const changes = [rows('x'), ten.slice(0, 6).map((id) => gone(id))];
+    const stopping = async function* (from: ReadFrom): AsyncGenerator<Page> {
+      if (from.mode === 'snapshot') states.push(world.ledger.views.item('product', 'x')?.state);
+      yield* giving({ changes, snapshot: [rows('10', 'x')] })(from);
+    };
+    await pull(stopping, { guard: GUARD });
+    states.push(world.ledger.views.item('product', 'x')?.state);
+    expect(states).toEqual(['waiting', 'waiting']);
   });
 
   it('a snapshot that the guard holds is read again in each run until a person accepts it', async () => {

@@ -25,6 +25,16 @@ describe('a page of a connector', () => {
     expect(await read(pages)).toEqual(pages);
   });
 
+  it('a tombstone, and a page that says that the changes begin again, are passed on as they are', async () => {
+    const changes = [
+      { rows: [{ ...row({ id: 1 }), isGone: true }, row({ id: 2 })], cursor: 1 },
+      { rows: [], beginAgain: 'The position is lost.' },
+    ];
+    expect(await read(changes, 'changes')).toEqual(changes);
+    const odd = await read([{ rows: [{ ...row({ id: Number.NaN }), isGone: true }], cursor: 1 }], 'changes');
+    expect(odd).toMatchObject([{ rows: [{ fields: { id: 'NaN' }, isGone: true, issues: [{ code: 'row.value' }] }] }]);
+  });
+
   it('warnings that are no list of texts end the read', async () => {
     const good = { rows: [], warnings: ['The file is old.'] };
     expect(await read([good])).toEqual([good]);
@@ -76,6 +86,19 @@ describe('a page of a connector', () => {
       [{ rows: [], cursor: () => 1 }],
       'changes',
       'a cursor that is not a JSON value',
+    ],
+    [
+      'of changes with an end that is no sentence',
+      [{ rows: [], beginAgain: true }],
+      'changes',
+      '`beginAgain` that is no',
+    ],
+    ['with rows beside `beginAgain`', [{ ...page({}), beginAgain: 'No.' }], 'changes', '`beginAgain` that is no'],
+    [
+      'with a row that may be gone',
+      [{ rows: [{ ...row({}), isGone: 'yes' }] }],
+      'snapshot',
+      'a value that is not a row',
     ],
     [
       'that is empty behind another one',

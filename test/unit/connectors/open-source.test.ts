@@ -128,6 +128,32 @@ describe('a source that cannot be read', () => {
     }
   });
 
+  it('a snapshot leaves tombstones out, and a read of changes gives them', async () => {
+    const place = { line: 1 };
+    const given = [
+      { fields: { SKU: '1' }, place },
+      { fields: { SKU: '2' }, place, isGone: true as const },
+    ];
+    const config = await configWith({
+      ...failing('check', null),
+      reads: () => 'changes-and-snapshot',
+      open: async () => ({
+        async *pull() {
+          yield { rows: given, cursor: 1 };
+        },
+        check: async () => ({ found: 'nothing' }),
+        close: async () => undefined,
+      }),
+    });
+    const [source] = config.sources;
+    if (!source) throw new Error('the config has no source');
+    const { streams } = await openSource(source, config, createRecordingLog());
+    const seen: unknown[] = [];
+    for (const mode of ['snapshot', 'changes'] as const)
+      for await (const { rows } of streams[0]?.pull({ mode, cursor: null }, reading.signal) ?? []) seen.push(rows);
+    expect(seen).toEqual([given.slice(0, 1), given]);
+  });
+
   it('a connector is told the key columns of its stream', async () => {
     const keys: unknown[] = [];
     const config = await configWith({

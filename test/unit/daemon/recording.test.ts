@@ -72,3 +72,28 @@ it('gives the reason again why a source could not be opened', () =>
     expect(() => recording.replay('erp')).toThrow(down);
     expect(recording.failure('erp')).toEqual({ error: down });
   }));
+
+it('tells a row from a tombstone, and changes from changes whose position is lost', async () => {
+  const [row] = pageOf('one').rows;
+  if (row === undefined) throw new Error('The page has no row.');
+  const reads: Page[] = [
+    { rows: [row] },
+    { rows: [{ ...row, isGone: true }] },
+    { rows: [] },
+    { rows: [], beginAgain: 'The position is lost.' },
+  ];
+  const contents = new Set<unknown>();
+  for (const page of reads) {
+    await withRecording(async (recording) => {
+      const reader = readerOf(async function* () {
+        yield page;
+      });
+      await readAll(await recording.record('erp', () => Promise.resolve(reader)));
+      const again: Page[] = [];
+      for await (const one of recording.replay('erp').streams[0]?.pull(FROM, never) ?? []) again.push(one);
+      expect(again).toEqual([page]);
+      contents.add(recording.contents()['erp/default']);
+    });
+  }
+  expect(contents.size).toBe(reads.length);
+});
