@@ -7,6 +7,7 @@ const SETUP: Setup = {
   onMissing: 'unpublish',
   guard: '100%',
   changesOnly: false,
+  hasLog: false,
   idempotency: 'publish',
   productUpdate: 'import',
   creates: 'off',
@@ -54,6 +55,26 @@ export const PLAN_EXAMPLES: readonly { of: ScriptName; why: string; script: Scri
         { ...NIGHT, trouble: [{ operation: 'bom_item.create', what: 'loses the answer', count: 1 }] },
         { ...NIGHT, edits: [{ part: 'products', id: 'P4', row: null }], turn: { how: 'apply' } },
         { ...NIGHT, edits: ['M1', 'M2', 'M3'].map(unnamed) },
+      ],
+    },
+  },
+  {
+    of: 'calm',
+    why: 'A tombstone withdraws a passport, also after the log has forgotten where it was read, and a row publishes it again.',
+    script: {
+      setup: { ...SETUP, hasLog: true },
+      nights: [
+        NIGHT,
+        { ...NIGHT, edits: [{ part: 'products', id: 'P4', row: null }] },
+        {
+          ...NIGHT,
+          acts: [{ do: 'forget' }],
+          edits: [
+            { part: 'products', id: 'P3', row: null },
+            { part: 'products', id: 'P4', row: { sku: 'SKU-P4', ...PUMP } },
+          ],
+          turn: { how: 'apply' },
+        },
       ],
     },
   },

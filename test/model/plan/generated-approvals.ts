@@ -11,6 +11,7 @@ const setup: fc.Arbitrary<Setup> = calmSetup.map((calm) => ({
   passports: calm.passports === 'by hand' ? 'published' : calm.passports,
   idempotency: 'honoured',
   changesOnly: false,
+  hasLog: false,
 }));
 
 const bounds: fc.Arbitrary<Bounds> = fc

@@ -46,6 +46,7 @@ export const calmSetup: fc.Arbitrary<Setup> = fc.record({
   onMissing: mostly('unpublish', 'flag', 'ignore'),
   guard: mostly('100%', '40%'),
   changesOnly: fc.boolean(),
+  hasLog: fc.boolean(),
   idempotency: fc.constantFrom('honoured', 'publish'),
   productUpdate: mostly('import', 'none'),
   creates: fc.constantFrom('off', 'auto'),
@@ -95,9 +96,9 @@ const trouble: fc.Arbitrary<Trouble> = fc.oneof(
 
 const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ do: fc.constantFrom('publish', 'unpublish'), product: productId }),
-  fc.record({ do: fc.constantFrom('replay', 'accept') }),
+  fc.record({ do: fc.constantFrom('replay', 'accept', 'forget') }),
 );
-const restore: fc.Arbitrary<Act> = fc.record({ do: fc.constantFrom('back up', 'restore') });
+const restore: fc.Arbitrary<Act> = fc.record({ do: fc.constantFrom('back up', 'restore', 'forget') });
 
 const done: fc.Arbitrary<Turn> = fc.record({ how: fc.constantFrom('sync', 'apply') });
 const stopped: fc.Arbitrary<Turn> = fc.record({ how: fc.constant('stopped'), events: fc.nat({ max: 40 }) });

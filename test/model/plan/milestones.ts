@@ -12,6 +12,8 @@ export const PLAN_MILESTONES = [
   'planned as in_doubt',
   'an item was adopted',
   'a source could not be read',
+  'a tombstone took a product away',
+  'the log had forgotten where it was read',
   'a sync was stopped',
   'a ledger was restored',
   'a stale plan was refused',

@@ -52,6 +52,8 @@ export interface Setup {
   guard: '100%' | '40%';
   /** Whether the files of materials have only the changes, and are archived when they were read. */
   changesOnly: boolean;
+  /** Whether the products come from a log of changes with tombstones. */
+  hasLog: boolean;
   idempotency: 'honoured' | 'publish';
   productUpdate: 'import' | 'none';
   /** Whether new products may be sent in imports. */
@@ -74,7 +76,8 @@ export type Edit =
 /** What a person does before the plan. */
 export type Act =
   | { do: 'publish' | 'unpublish'; product: string }
-  | { do: 'replay' | 'accept' | 'back up' | 'restore' };
+  /** With `forget`, the log of the products forgets where it was read last. */
+  | { do: 'replay' | 'accept' | 'back up' | 'restore' | 'forget' };
 
 /** A fault of the platform after the plan. */
 export interface Trouble {

@@ -6,6 +6,7 @@ import type { Effect } from '../../../src/domain/approval.ts';
 import type { FaultRule } from '../../../src/sandbox/faults/faults.ts';
 import type { CliResult } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
+import { CHANGE_LOG_CONNECTOR, createChangeLog } from '../../support/connectors/change-log.ts';
 import { createAtPlatform } from '../../support/worlds/settle-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 import { type LedgerState, readLedger } from './ledger-state.ts';
@@ -33,15 +34,18 @@ const PASSPORTS = {
 };
 
 /** The stream that has the rows of one part of the export. */
-export function streamOf(part: keyof Export, { changesOnly }: Setup): string {
+export function streamOf(part: keyof Export, { changesOnly, hasLog }: Setup): string {
   if (part === 'lines') return 'plm/default';
+  if (part === 'products' && hasLog) return 'log/products';
   return part === 'materials' && changesOnly ? 'changes/default' : `erp/${part}`;
 }
 
 /** What runs may do without a person, by source. */
 export type Bounded = Partial<Record<'plm' | 'erp', Bounds>>;
 
-function sourcesOf({ guard: share, onMissing, changesOnly }: Setup, bounded: Bounded): object[] {
+type Source = { id: string } & Record<string, unknown>;
+
+function sourcesOf({ guard: share, onMissing, changesOnly, hasLog }: Setup, bounded: Bounded): Source[] {
   const rules = { guard: { maxMissing: share, maxDrop: share }, onMissing };
   const materials = {
     to: 'material',
@@ -66,6 +70,17 @@ function sourcesOf({ guard: share, onMissing, changesOnly }: Setup, bounded: Bou
     refs: { product: 'row.PRODUCT', part: 'row.PART' },
     fields: { quantity: 'decimal(row.QUANTITY)' },
   };
+  const erp = {
+    id: 'erp',
+    connector: 'csv',
+    streams: {
+      ...(hasLog ? {} : { products: { path: './exports/products.csv', key: ['ID'] } }),
+      ...(changesOnly ? {} : { materials: { path: './exports/materials.csv', key: ['ID'] } }),
+    },
+    ...rules,
+    ...approveOf(bounded.erp),
+    mappings: [...(hasLog ? [] : [products]), ...(changesOnly ? [] : [{ stream: 'materials', ...materials }])],
+  };
   return [
     {
       id: 'plm',
@@ -75,17 +90,8 @@ function sourcesOf({ guard: share, onMissing, changesOnly }: Setup, bounded: Bou
       ...approveOf(bounded.plm),
       mappings: [lines],
     },
-    {
-      id: 'erp',
-      connector: 'csv',
-      streams: {
-        products: { path: './exports/products.csv', key: ['ID'] },
-        ...(changesOnly ? {} : { materials: { path: './exports/materials.csv', key: ['ID'] } }),
-      },
-      ...rules,
-      ...approveOf(bounded.erp),
-      mappings: [products, ...(changesOnly ? [] : [{ stream: 'materials', ...materials }])],
-    },
+    ...(erp.mappings.length === 0 ? [] : [erp]),
+    ...(hasLog ? [logOf(products, rules)] : []),
     ...(changesOnly ? [changesOf(materials)] : []),
   ];
 }
@@ -96,7 +102,15 @@ export type Bounds = Partial<Record<Effect, number>>;
 const approveOf = (bounds: Bounds | undefined): object =>
   bounds === undefined || Object.keys(bounds).length === 0 ? {} : { approve: bounds };
 
-const changesOf = (mapping: object): object => ({
+const logOf = (mapping: object, rules: object): Source => ({
+  id: 'log',
+  connector: './log.mjs',
+  streams: { products: { key: ['ID'] } },
+  ...rules,
+  mappings: [mapping],
+});
+
+const changesOf = (mapping: object): Source => ({
   id: 'changes',
   connector: 'csv',
   options: { path: './in/*.csv', key: ['ID'], contents: 'changes', after: 'archive', archive: './read' },
@@ -113,6 +127,8 @@ const lineRow = ({ id, product, part, quantity }: LineRow): string[] => [id, pro
 export interface PlanWorld {
   world: World;
   ledgerFile: string;
+  /** The sources that a person can accept. */
+  accepted: string[];
   /** The file that the last plan was written into. */
   planFile: string;
   ledger: () => LedgerState;
@@ -122,6 +138,8 @@ export interface PlanWorld {
   hasUnreadChanges: () => boolean;
   /** Replaces the export. */
   write(content: Export): void;
+  /** Lets the log of the products forget where it was read last. */
+  forget(): void;
   /** Runs a command in this process. */
   dpp: (...args: string[]) => Promise<CliResult>;
   /** Adds a fault to the platform. */
@@ -133,8 +151,10 @@ const NO_LEDGER: LedgerState = { items: new Map(), refs: new Map() };
 /** Creates the world of a script, without an export. */
 export async function createPlanWorld(setup: Setup, bounded: Bounded = {}): Promise<PlanWorld> {
   const { passports, idempotency, productUpdate, creates, importAnswer, gates, recheckBlockedMs, there } = setup;
+  const sources = sourcesOf(setup, bounded);
   const world = await createWorld({
-    config: { sources: sourcesOf(setup, bounded), passports: PASSPORTS[passports] },
+    config: { sources, passports: PASSPORTS[passports] },
+    files: { 'log.mjs': CHANGE_LOG_CONNECTOR },
     sandbox: {
       gates: GATES[gates],
       idempotency: idempotency === 'honoured' ? 'honoured' : 'publish-only',
@@ -153,8 +173,17 @@ export async function createPlanWorld(setup: Setup, bounded: Bounded = {}): Prom
   for (const item of there.products) await createAtPlatform(world, 'products', { ...item, country_of_origin: 'DE' });
   for (const item of there.materials) await createAtPlatform(world, 'materials', { ...item, origin_country: 'DE' });
   const ledgerFile = join(world.folder, 'data/ledger.db');
+  const log = createChangeLog((text) => world.write('log.json', text));
   let present = FIRST_EXPORT;
   let files = 0;
+
+  function writeProducts(products: readonly ProductRow[]): void {
+    const rows = products.map(productRow);
+    if (!setup.hasLog) return world.write('exports/products.csv', csv('ID,SKU,NAME,COUNTRY,NOTE', rows));
+    log.become(
+      rows.map(([ID = '', SKU = '', NAME = '', COUNTRY = '', NOTE = '']) => ({ ID, SKU, NAME, COUNTRY, NOTE })),
+    );
+  }
 
   function writeMaterials(materials: readonly MaterialRow[]): void {
     const header = 'ID,NAME,RECYCLED';
@@ -170,16 +199,20 @@ export async function createPlanWorld(setup: Setup, bounded: Bounded = {}): Prom
   return {
     world,
     ledgerFile,
+    accepted: sources.map(({ id }) => id).filter((id) => id !== 'changes'),
     planFile: join(world.folder, 'plan.jsonl'),
     ledger: () => (existsSync(ledgerFile) ? readLedger(ledgerFile) : NO_LEDGER),
     dpp: (...args) => runHere([...args, '-c', world.configFile]),
     content: () => present,
     hasUnreadChanges: () => existsSync(join(world.folder, 'in')) && readdirSync(join(world.folder, 'in')).length > 0,
     write(content) {
-      world.write('exports/products.csv', csv('ID,SKU,NAME,COUNTRY,NOTE', content.products.map(productRow)));
+      writeProducts(content.products);
       writeMaterials(content.materials);
       world.write('exports/lines.csv', csv('ID,PRODUCT,PART,QUANTITY', content.lines.map(lineRow)));
       present = content;
+    },
+    forget() {
+      if (setup.hasLog) log.forget();
     },
     trouble({ operation, what, count }) {
       world.sandbox.faults.add({ ...FAULTS[what], operation, count } as FaultRule);

@@ -76,12 +76,17 @@ async function playNight(
   return await nothingLeft(after, parts, setup);
 }
 
-async function carryOut(act: Act, { world, ledgerFile, dpp }: PlanWorld, reach: Reach): Promise<void> {
+async function carryOut(
+  act: Act,
+  { world, ledgerFile, dpp, accepted, forget }: PlanWorld,
+  reach: Reach,
+): Promise<void> {
   const backup = join(world.folder, 'backup.db');
   if (!existsSync(ledgerFile)) return;
   if (act.do === 'publish' || act.do === 'unpublish') await dpp(act.do, act.product);
   else if (act.do === 'replay') await dpp('replay');
-  else if (act.do === 'accept') await dpp('sync', '--accept', 'erp', '--accept', 'plm');
+  else if (act.do === 'accept') await dpp('sync', ...accepted.flatMap((id) => ['--accept', id]));
+  else if (act.do === 'forget') forget();
   else if (act.do === 'back up') await dpp('ledger', 'backup', backup, '--force');
   else if (existsSync(backup)) {
     const { exitCode, stderr } = await dpp('ledger', 'restore', backup);
@@ -146,7 +151,11 @@ function withRowsThatWait(next: Export, { content, ledger, hasUnreadChanges }: P
   };
 }
 
-function noteMilestones({ items }: Planned, reach: Reach): void {
+function noteMilestones({ items, summary }: Planned, reach: Reach): void {
+  const log = summary.runs.find(({ source }) => source === 'log');
+  const isRead = log?.warnings.length === 0;
+  if (isRead && log.missing > 0) reach('a tombstone took a product away');
+  if (log !== undefined && !isRead) reach('the log had forgotten where it was read');
   for (const { action, state } of items) {
     const name = action === 'blocked' ? `planned as ${state}` : action;
     const milestone = PLAN_MILESTONES.find((one) => one === name);

@@ -5,7 +5,10 @@ import { pathToFileURL } from 'node:url';
 
 const SDK = pathToFileURL(join(import.meta.dirname, '../../../src/sdk/index.ts')).href;
 
-/** The connector, as the text of a module. It reads `log.json` in `folder`, and gives two rows on a page. */
+/**
+ * The connector, as the text of a module. It reads `log.json` in the folder of the config, and gives two rows on a page. Of each record it gives only
+ * the last change.
+ */
 export const CHANGE_LOG_CONNECTOR = `import { readFileSync } from 'node:fs';
 import { defineConnector, z } from '${SDK}';
 const PAGE = 2;
@@ -13,27 +16,33 @@ export default defineConnector({
   id: 'change-log',
   title: 'A log of changes',
   reads: 'changes-and-snapshot',
-  options: z.strictObject({ folder: z.string().describe('The folder.') }),
+  options: z.strictObject({}),
   streamOptions: z.strictObject({}),
-  async open({ folder }) {
+  async open(_, host) {
     const place = (at) => ({ file: 'log.json', path: String(at) });
     return {
       async check() { return { found: 'a log' }; },
       async *pull({ mode, cursor }) {
-        const { epoch, rows, changes } = JSON.parse(readFileSync(folder + '/log.json', 'utf8'));
+        const { epoch, rows, changes } = JSON.parse(readFileSync(host.resolvePath('log.json'), 'utf8'));
         if (mode === 'changes' && cursor.epoch !== epoch) {
           yield { rows: [], beginAgain: 'The log has forgotten the position ' + cursor.at + '.' };
           return;
         }
-        const from = mode === 'changes' ? cursor.at : 0;
-        const all = mode === 'changes' ? changes : rows.map((row) => ({ row }));
-        for (let at = from; at < all.length || at === from; at += PAGE) {
-          const page = all.slice(at, at + PAGE).map(({ row, gone }, index) => gone === undefined
-            ? { fields: row, place: place(at + index) }
-            : { fields: { ID: gone }, place: place(at + index), isGone: true });
-          const isLast = at + PAGE >= all.length;
-          if (mode === 'changes') yield { rows: page, cursor: { epoch, at: Math.min(all.length, at + PAGE) } };
-          else yield { rows: page, ...(isLast ? { cursor: { epoch, at: changes.length } } : {}) };
+        const idOf = ({ row, gone }) => gone ?? row.ID;
+        const last = new Map(changes.map((change, at) => [idOf(change), at]));
+        const all = mode === 'changes'
+          ? changes.map((change, at) => ({ ...change, at })).filter((change) => change.at >= cursor.at && last.get(idOf(change)) === change.at)
+          : rows.map((row, at) => ({ row, at }));
+        for (let from = 0; from < all.length || from === 0; from += PAGE) {
+          const isLast = from + PAGE >= all.length;
+          const page = all.slice(from, from + PAGE);
+          const at = isLast ? changes.length : all[from + PAGE].at;
+          yield {
+            rows: page.map(({ row, gone, at }) => gone === undefined
+              ? { fields: row, place: place(at) }
+              : { fields: { ID: gone }, place: place(at), isGone: true }),
+            ...(mode === 'changes' || isLast ? { cursor: { epoch, at } } : {}),
+          };
         }
       },
       async close() {},
@@ -69,7 +78,5 @@ export function createChangeLog(write: (text: string) => void) {
       epoch += 1;
       store();
     },
-    /** How far the log goes, as a cursor of the connector. */
-    end: () => ({ epoch, at: changes.length }),
   };
 }

@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { runHere } from '../../../support/cli/cli-here.ts';
 import { CHANGE_LOG_CONNECTOR, createChangeLog } from '../../../support/connectors/change-log.ts';
 import { namesIn, plannedEffects, watchPlatform } from '../../../support/plans/effects.ts';
@@ -12,33 +13,25 @@ const OFF = { enabled: false };
 const IDS = ['P1', 'P2', 'P3', 'P4', 'P5', 'P6'];
 const row = (ID: string, NAME = 'Fan') => ({ ID, NAME });
 
+const FIELDS = { sku: 'row.ID', name: 'row.NAME', country_of_origin: '"DE"' };
+const SOURCE = {
+  id: 'erp',
+  connector: './log.mjs',
+  streams: { items: { key: ['ID'] } },
+  mappings: [{ stream: 'items', to: 'product', key: 'row.ID', fields: FIELDS }],
+  onMissing: 'unpublish',
+  guard: { maxMissing: '50%' },
+};
+
 let world: World;
 let log: ReturnType<typeof createChangeLog>;
 
 beforeEach(async () => {
   world = await createWorld({
-    config: { sources: [], passports: { init: 'when-complete', publish: 'auto' } },
+    config: { sources: [SOURCE], passports: { init: 'when-complete', publish: 'auto' } },
     files: { 'log.mjs': CHANGE_LOG_CONNECTOR },
     sandbox: { gates: { productComplete: OFF, bomPresent: OFF, materialData: OFF } },
   });
-  const source = {
-    id: 'erp',
-    connector: './log.mjs',
-    options: { folder: world.folder },
-    streams: { items: { key: ['ID'] } },
-    mappings: [
-      {
-        stream: 'items',
-        to: 'product',
-        key: 'row.ID',
-        fields: { sku: 'row.ID', name: 'row.NAME', country_of_origin: '"DE"' },
-      },
-    ],
-    onMissing: 'unpublish',
-    guard: { maxMissing: '50%' },
-  };
-  const text = readFileSync(world.configFile, 'utf8');
-  writeFileSync(world.configFile, text.replace('sources: []', `sources: ${JSON.stringify([source])}`));
   log = createChangeLog((content) => world.write('log.json', content));
   log.become(IDS.map((id) => row(id)));
   expect((await world.sync()).fault).toBeNull();
@@ -102,8 +95,9 @@ describe.each([
 });
 
 it('a run with tombstones that exceeds its bounds stores nothing, and does what was approved', async () => {
-  const bounded = readFileSync(world.configFile, 'utf8').replace('"guard"', '"approve":{"unpublish":0},"guard"');
-  writeFileSync(world.configFile, bounded);
+  const config = parse(readFileSync(world.configFile, 'utf8')) as object;
+  const bounded = { ...config, sources: [{ ...SOURCE, approve: { unpublish: 0 } }] };
+  writeFileSync(world.configFile, stringify(bounded));
   log.become(IDS.slice(1).map((id) => row(id)));
   const missing = async () => (await runHere(['items', '--state', 'missing', '--json', '-c', world.configFile])).stdout;
   expect((await runHere(['sync', '-c', world.configFile])).exitCode).toBe(4);
