@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { connectorChecks } from '../../src/sdk/testing/index.ts';
+import { type ConnectorFixtures, connectorChecks } from '../../src/sdk/testing/index.ts';
 import { removeFolder } from '../support/machine/remove-folder.ts';
 import { type Flaw, fixturesFor, flawedConnector } from './support/flawed-connector.ts';
 
@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dpp-kit-'));
 writeFileSync(join(folder, 'lines.txt'), 'one\ntwo\nthree\n');
 afterAll(() => removeFolder(folder));
 
-function checksWith(flaw: Flaw | null) {
+function checksWith(flaw: Flaw | null, more: Partial<ConnectorFixtures> = {}) {
   let given = 0;
   const fixtures = fixturesFor(
     folder,
@@ -25,7 +25,7 @@ function checksWith(flaw: Flaw | null) {
     flawedConnector(flaw, () => {
       given += 1;
     }),
-    fixtures,
+    { ...fixtures, ...more },
   );
 }
 
@@ -44,6 +44,11 @@ const FAILING: Record<Flaw, [check: RegExp, words: RegExp]> = {
   'progress goes back': [/^reads every row of a large source/, /goes back/],
   'loses rows after a stop': [/^reads everything after/, /lacks rows/],
   'repeats at a cursor': [/^goes on from each cursor/, /gives the wrong rows/],
+  'loses a row at a cursor': [/^goes on from each cursor/, /gives the wrong rows/],
+  'repeats other rows': [/^goes on from each cursor/, /gives the wrong rows/],
+  'names no record': [/^names each record/, /lacks a key column/],
+  'names the wrong record': [/^names each record/, /name other records/],
+  'keeps a record': [/^names each record/, /has a record that is gone/],
   'forgets the end': [/^finds nothing new/, /begins everything again/],
   'absurd cursor is the end': [/^refuses a cursor/, /neither an error nor all rows/],
   'ignores changes': [/^reports a source that fails or changes/, /no error says so/],
@@ -64,6 +69,14 @@ describe('a connector with a flaw', () => {
   it.each(Object.entries(FAILING))('a connector with a flaw fails its check: %s', async (flaw, [name, words]) => {
     const check = checksWith(flaw as Flaw).find((one) => name.test(one.name));
     await expect(check?.run()).rejects.toThrow(words);
+  });
+
+  it('a connector that may repeat rows repeats the last ones before its cursor, and no others', async () => {
+    const check = (flaw: Flaw) => checksWith(flaw, { repeats: true }).find(({ name }) => name.startsWith('goes on'));
+    expect(check('repeats at a cursor')?.name).toBe('goes on from each cursor without loss');
+    await expect(check('repeats at a cursor')?.run()).resolves.toBeUndefined();
+    for (const flaw of ['repeats other rows', 'loses a row at a cursor'] as const)
+      await expect(check(flaw)?.run()).rejects.toThrow(/repeats other rows than those before it|gives the wrong rows/);
   });
 
   it('a connector with a flaw exists for every check', () => {

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { type Connector, SDK_VERSION } from '../connector.ts';
 import { FILE_SOURCE } from '../files/file-options.ts';
 import { PAGE_ROWS_MAX } from '../page-buffer.ts';
-import { cursorChecks, damageChecks, readChecks } from './read-checks.ts';
+import { cursorChecks, damageChecks, readChecks, tombstoneChecks } from './read-checks.ts';
 import {
   assertSourceFault,
   type CheckMaker,
@@ -17,7 +17,7 @@ import {
   errorOf,
   type SourceUnderTest,
   sourceUnderTest,
-  withLarge,
+  withMade,
 } from './source-under-test.ts';
 
 /**
@@ -34,8 +34,8 @@ export function connectorChecks<Options, StreamOptions>(
 ): ConnectorCheck[] {
   // The options of a fixture pass through the schemas before the connector gets them.
   const checked = connector as unknown as Connector;
-  return [optionChecks, readChecks, cursorChecks, damageChecks, hostChecks, secretChecks].flatMap((make) =>
-    make(checked, fixtures),
+  return [optionChecks, readChecks, cursorChecks, tombstoneChecks, damageChecks, hostChecks, secretChecks].flatMap(
+    (make) => make(checked, fixtures),
   );
 }
 
@@ -54,7 +54,7 @@ const hostChecks: CheckMaker = (connector, { folder, samples, unreachable, large
   {
     name: 'holds a page at a time, and reads no further than one page ahead',
     run: () =>
-      withLarge(
+      withMade(
         (at) => large(MANY_ROWS, at),
         async (settings, at) => {
           const source = sourceUnderTest({ connector, folder: at, settings });
@@ -83,7 +83,7 @@ const hostChecks: CheckMaker = (connector, { folder, samples, unreachable, large
       const signal = AbortSignal.abort(reason);
       assert.equal(await errorOf(takeAll(source, signal), 'A pull that was stopped before'), reason);
       assert.equal(await errorOf(source.check(signal), 'A check that was stopped before'), reason);
-      await withLarge(
+      await withMade(
         (at) => large(ROWS, at),
         async (largeSettings, at) => {
           const abort = new AbortController();
@@ -104,7 +104,7 @@ const hostChecks: CheckMaker = (connector, { folder, samples, unreachable, large
   {
     name: 'leaves nothing open: after a whole read, a read that was left, an error and a stop',
     run: () =>
-      withLarge(
+      withMade(
         (at) => large(ROWS, at),
         async (settings, at) => {
           const source = sourceUnderTest({ connector, folder: at, settings });

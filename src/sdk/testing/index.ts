@@ -3,5 +3,13 @@
 export { connectorChecks } from './connector-checks.ts';
 export type { ApiPaging, ApiRequest, InRequest, PageSize, RestApi, RestFixtures, TokensOf } from './rest-api.ts';
 export { restChecks, restChecksLeftOut } from './rest-checks.ts';
-export type { ConnectorCheck, ConnectorFixtures, Damage, LargeSource, Sample, Settings } from './source-under-test.ts';
+export type {
+  ConnectorCheck,
+  ConnectorFixtures,
+  Damage,
+  LargeSource,
+  Sample,
+  Settings,
+  ShrinkingSource,
+} from './source-under-test.ts';
 export { fileDamages } from './source-under-test.ts';

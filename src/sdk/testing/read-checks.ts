@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { JsonValue } from '../../lib/json.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Page, SourceRow } from '../connector.ts';
 import { PAGE_BYTES_MAX, PAGE_ROWS_MAX } from '../page-buffer.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type Sample,
   type SourceUnderTest,
   sourceUnderTest,
-  withLarge,
+  withMade,
 } from './source-under-test.ts';
 
 const LARGE_ROWS = 2_000;
@@ -50,7 +51,7 @@ export const readChecks: CheckMaker = (connector, fixtures) => {
     {
       name: 'reads every row of a large source, in pages within bounds',
       run: () =>
-        withLarge(
+        withMade(
           (at) => large(LARGE_ROWS, at),
           async (settings, at) => {
             const source = sourceUnderTest({ connector, folder: at, settings });
@@ -112,11 +113,11 @@ const CURSOR_ROWS = 3_000;
 const ABSURD: readonly JsonValue[] = [{ absurd: true }, 'nonsense', -1, [[null]], ''];
 
 /** Checks where a read continues after it was stopped. */
-export const cursorChecks: CheckMaker = (connector, { large }) => {
+export const cursorChecks: CheckMaker = (connector, { large, repeats = false }) => {
   const onLarge = (name: string, run: (source: SourceUnderTest) => Promise<void>) => ({
     name,
     run: () =>
-      withLarge(
+      withMade(
         (folder) => large(CURSOR_ROWS, folder),
         (settings, folder) => run(sourceUnderTest({ connector, folder, settings })),
       ),
@@ -132,7 +133,7 @@ export const cursorChecks: CheckMaker = (connector, { large }) => {
         'After a read that was stopped, a whole read lacks rows.',
       );
     }),
-    onLarge('goes on from each cursor without loss and without repetition', async (source) => {
+    onLarge(`goes on from each cursor without loss${repeats ? '' : ' and without repetition'}`, async (source) => {
       if (!source.givesChanges) return;
       const pages = await pagesOf(source.pages({ mode: 'changes' }));
       const rows = pages.flatMap((page) => page.rows);
@@ -143,7 +144,8 @@ export const cursorChecks: CheckMaker = (connector, { large }) => {
         if (read === rows.length) break;
         const stored = JSON.parse(JSON.stringify(cursor)) as JsonValue;
         const rest = await rowsOf(source.pages({ mode: 'changes', cursor: stored }));
-        assertSameRows(rest, rows.slice(read), `A read from the cursor after row ${read} gives the wrong rows.`);
+        const what = `A read from the cursor after row ${read} gives the wrong rows.`;
+        assertSameRows(repeats ? withoutEarlier(rest, rows.slice(0, read)) : rest, rows.slice(read), what);
       }
     }),
     onLarge('finds nothing new at the end', async (source) => {
@@ -170,6 +172,19 @@ export const cursorChecks: CheckMaker = (connector, { large }) => {
   ];
 };
 
+/** The rows without those that a read of changes may repeat: a part of the rows before its cursor, in their order. */
+function withoutEarlier(rows: readonly SourceRow[], earlier: readonly SourceRow[]): SourceRow[] {
+  const first = rows[0] === undefined ? -1 : earlier.findIndex((row) => isDeepStrictEqual(row, rows[0]));
+  if (first < 0) return [...rows];
+  const repeated = earlier.slice(first);
+  assertSameRows(
+    rows.slice(0, repeated.length),
+    repeated,
+    'A read from a cursor repeats other rows than those before it.',
+  );
+  return rows.slice(repeated.length);
+}
+
 async function pagesOf(source: AsyncIterable<Page>): Promise<Page[]> {
   const pages: Page[] = [];
   for await (const page of source) pages.push(page);
@@ -186,7 +201,7 @@ export const damageChecks: CheckMaker = (connector, { large }) => [
     async run() {
       let damages = 1;
       for (let at = 0; at < damages; at++) {
-        await withLarge(
+        await withMade(
           (folder) => large(LONG_ROWS, folder),
           async (settings, folder) => {
             damages = settings.damages.length;
@@ -217,4 +232,61 @@ async function assertNoticed(source: SourceUnderTest, before: readonly SourceRow
     return;
   }
   assertSameRows(rows, before, `When ${damage.about}, other rows are read, and no error says so.`);
+}
+
+/** Checks the tombstones of a source, if it has some. */
+export const tombstoneChecks: CheckMaker = (connector, { shrinking }) =>
+  shrinking === undefined
+    ? []
+    : [
+        {
+          name: 'names each record that is gone by its key columns',
+          run: () =>
+            withMade(shrinking, async (settings, folder) => {
+              const { key, remove } = settings;
+              const source = sourceUnderTest({ connector, folder, settings });
+              const cursor = await lastCursor(source.pages(), 'The snapshot');
+              const removed = keysOf(await remove(), key);
+              assert.ok(removed.size > 0, '`remove` removes at least one record.');
+              const rows = await rowsOf(source.pages({ mode: 'changes', cursor }));
+              const gone = rows.filter(({ isGone }) => isGone === true);
+              assert.deepEqual(gone.filter(hasIssues), [], 'A tombstone has issues, so it takes no record away.');
+              const named = keysOf(
+                gone.map(({ fields }) => fields),
+                key,
+              );
+              assert.deepEqual(
+                [...named].sort(),
+                [...removed].sort(),
+                'The tombstones name other records than those that are gone.',
+              );
+              const left = keysOf(
+                (await source.rows()).map(({ fields }) => fields),
+                key,
+              );
+              assert.ok(left.size > 0, '`remove` leaves at least one record.');
+              assert.deepEqual(
+                [...left].filter((one) => removed.has(one)),
+                [],
+                'A snapshot has a record that is gone.',
+              );
+            }),
+        },
+      ];
+
+/** The values of the key columns of rows, as texts. */
+function keysOf(rows: readonly JsonObject[], key: readonly string[]): Set<string> {
+  return new Set(
+    rows.map((fields) => {
+      const values = key.map((column) => fields[column] ?? '');
+      assert.ok(!values.includes(''), `A row lacks a key column (${key.join(', ')}): ${JSON.stringify(fields)}`);
+      return JSON.stringify(values);
+    }),
+  );
+}
+
+async function lastCursor(pages: AsyncIterable<Page>, what: string): Promise<JsonValue> {
+  const cursor = (await pagesOf(pages)).at(-1)?.cursor;
+  assert.ok(cursor !== undefined, `${what} ends without the cursor from which changes are read.`);
+  return JSON.parse(JSON.stringify(cursor)) as JsonValue;
 }

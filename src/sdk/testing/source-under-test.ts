@@ -69,18 +69,18 @@ export async function rowsOf(pages: AsyncIterable<Page>): Promise<SourceRow[]> {
   return rows;
 }
 
-/** Makes a large source in a separate folder for as long as `use` runs. */
-export async function withLarge<Result>(
-  make: (folder: string) => Promise<LargeSource>,
-  use: (large: LargeSource, folder: string) => Promise<Result>,
+/** Makes a source in a separate folder for as long as `use` runs. */
+export async function withMade<Made extends { close?(): Promise<void> }, Result>(
+  make: (folder: string) => Promise<Made>,
+  use: (made: Made, folder: string) => Promise<Result>,
 ): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-kit-'));
   try {
-    const large = await make(folder);
+    const made = await make(folder);
     try {
-      return await use(large, folder);
+      return await use(made, folder);
     } finally {
-      await large.close?.();
+      await made.close?.();
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -171,6 +171,15 @@ export interface LargeSource extends Settings {
   close?(): Promise<void>;
 }
 
+/** A source of a few rows, from which records can be removed. */
+export interface ShrinkingSource extends Settings {
+  key: [string, ...string[]];
+  /** Removes some of the records, and gives the values of their key columns. */
+  remove(): Promise<readonly JsonObject[]>;
+  /** Called after the check, for instance to stop a server. */
+  close?(): Promise<void>;
+}
+
 /** What the author of a connector provides, so that the connector can be checked. */
 export interface ConnectorFixtures {
   /** The folder to which paths in options are relative, like the folder of a config file. */
@@ -187,6 +196,13 @@ export interface ConnectorFixtures {
   };
   /** Makes a source with exactly this many good rows. It may write its files into the folder, which is empty. */
   large: (rows: number, folder: string) => Promise<LargeSource>;
+  /**
+   * True if a read of changes may give rows again that were stored already, because an interrupted read begins again where it
+   * began.
+   */
+  repeats?: boolean;
+  /** Makes a source whose changes have a tombstone for each record that is removed. It may write its files into the folder. */
+  shrinking?: (folder: string) => Promise<ShrinkingSource>;
   /** The values of secret options in the settings above. */
   secrets?: readonly string[];
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { open, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import {
@@ -31,6 +31,11 @@ export type Flaw =
   | 'loses rows after a stop'
   | 'repeats at a cursor'
   | 'forgets the end'
+  | 'repeats other rows'
+  | 'loses a row at a cursor'
+  | 'names no record'
+  | 'names the wrong record'
+  | 'keeps a record'
   | 'absurd cursor is the end'
   | 'ignores changes'
   | 'reads everything first'
@@ -43,13 +48,19 @@ export type Flaw =
 
 const SECRET = 'a-planted-secret-of-the-kit';
 const PAGE_ROWS = 500;
-const Stream = z.strictObject({ path: z.string().min(1).describe('The file.') });
+const Stream = z.strictObject({
+  path: z.string().min(1).describe('The file.'),
+  removes: z
+    .boolean()
+    .optional()
+    .describe('Whether a line that begins with `-` removes the record of an earlier line.'),
+});
 
 interface Reading {
   path: string;
   flaw: Flaw | null;
   reads: number;
-  request: PullRequest<{ path: string }>;
+  request: PullRequest<z.infer<typeof Stream>>;
   onRow: () => void;
 }
 
@@ -109,6 +120,7 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
   const start = startOf(request.cursor, flaw);
   const all = flaw === 'reads everything first' ? (await readFile(path, 'utf8')).split('\n') : null;
   const kept = all?.map((line, index) => rowOf(line, index + 1, reading)) ?? [];
+  const removed = await removedBy(request, path, flaw);
   let rows: SourceRow[] = [];
   let at = 0;
   const page = (): Page => {
@@ -126,9 +138,10 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
     at += 1;
     if (at <= start) continue;
     reading.onRow();
+    if (flaw === 'repeats other rows' && start > 0 && at === start + 2) continue;
     if (flaw === 'loses rows after a stop' && reading.reads > 1 && at < 10) continue;
     const row = kept[at - 1] ?? rowOf(line, at, reading);
-    rows.push(row);
+    if (!removed.has(line)) rows.push(row);
     if (rows.length < (flaw === 'large pages' ? 4 * PAGE_ROWS : PAGE_ROWS)) continue;
     if (flaw === 'reads ahead') for (let ahead = 0; ahead < 10 * PAGE_ROWS; ahead++) reading.onRow();
     if (flaw !== 'cannot be stopped') signal.throwIfAborted();
@@ -144,16 +157,31 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
 
 function startOf(cursor: JsonValue, flaw: Flaw | null): number {
   if (cursor === null) return 0;
-  if (typeof cursor === 'number' && cursor >= 0) return flaw === 'repeats at a cursor' ? cursor - 1 : cursor;
+  if (typeof cursor === 'number' && cursor >= 0) {
+    if (flaw === 'repeats other rows') return Math.max(0, cursor - 2);
+    if (flaw === 'loses a row at a cursor') return cursor + 1;
+    return flaw === 'repeats at a cursor' ? cursor - 1 : cursor;
+  }
   if (flaw === 'absurd cursor is the end') return Number.POSITIVE_INFINITY;
   throw sourceFault('The stored position is not one of this connector.', { suggestion: 'Give the source another id.' });
 }
 
 function rowOf(line: string, at: number, { path, flaw, reads }: Reading): SourceRow {
   const place = flaw === 'row without place' ? {} : { file: path, line: flaw === 'places twice' ? 1 : at };
+  if (line.startsWith('-')) {
+    const gone = flaw === 'names the wrong record' ? 'another' : line.slice(1);
+    return { fields: flaw === 'names no record' ? {} : { line: gone }, place, isGone: true };
+  }
   const fields: Record<string, JsonValue> = { line: flaw === 'other rows again' ? `${line} ${reads}` : line };
   if (flaw === 'field that JSON cannot hold') fields['number'] = Number.NaN;
   return { fields, place };
+}
+
+/** The lines that a snapshot leaves out: those that remove a record, and those of the removed records. */
+async function removedBy({ mode, options }: Reading['request'], path: string, flaw: Flaw | null): Promise<Set<string>> {
+  const lines = mode === 'snapshot' && options.removes === true ? (await readFile(path, 'utf8')).split('\n') : [];
+  const removing = lines.filter((line) => line.startsWith('-'));
+  return new Set([...removing, ...(flaw === 'keeps a record' ? [] : removing.map((line) => line.slice(1)))]);
 }
 
 function linesOf(path: string): AsyncIterable<string> {
@@ -169,6 +197,19 @@ export function fixturesFor(folder: string, given: () => number, reset: () => vo
     refused: [{ options, stream: { path: '' } }],
     unreachable: { options, stream: { path: 'none.txt' }, names: 'none.txt' },
     secrets: [SECRET],
+    async shrinking(at) {
+      const path = join(at, 'shrinking.txt');
+      await writeFile(path, 'one\ntwo\nthree\n');
+      return {
+        options,
+        stream: { path, removes: true },
+        key: ['line'],
+        async remove() {
+          await appendFile(path, '-two\n');
+          return [{ line: 'two' }];
+        },
+      };
+    },
     async large(rows, at) {
       reset();
       const path = join(at, 'large.txt');
