@@ -24,14 +24,14 @@ export default defineConnector({
       async check() { return { found: 'a log' }; },
       async *pull({ mode, cursor }) {
         const { epoch, rows, changes } = JSON.parse(readFileSync(host.resolvePath('log.json'), 'utf8'));
-        if (mode === 'changes' && cursor.epoch !== epoch) {
+        if (mode === 'changes' && cursor !== null && cursor.epoch !== epoch) {
           yield { rows: [], beginAgain: 'The log has forgotten the position ' + cursor.at + '.' };
           return;
         }
         const idOf = ({ row, gone }) => gone ?? row.ID;
         const last = new Map(changes.map((change, at) => [idOf(change), at]));
         const all = mode === 'changes'
-          ? changes.map((change, at) => ({ ...change, at })).filter((change) => change.at >= cursor.at && last.get(idOf(change)) === change.at)
+          ? changes.map((change, at) => ({ ...change, at })).filter((change) => change.at >= (cursor?.at ?? 0) && last.get(idOf(change)) === change.at)
           : rows.map((row, at) => ({ row, at }));
         for (let from = 0; from < all.length || from === 0; from += PAGE) {
           const isLast = from + PAGE >= all.length;

@@ -93,6 +93,16 @@ describe('a page of a table', () => {
     ]);
   });
 
+  it('a tombstone needs no column that a mapping reads, and its columns have the names of the config', () => {
+    const tombstone = { ...row('a.csv', { ' MATNR': '1', WERKS: '2' }), isGone: true as const };
+    const check = createColumnCheck(needed);
+    check.rows([row('a.csv', { ' MATNR': '1', WERKS: '2', NAME: 'x' })]);
+    expect(check.rows([{ ...tombstone, place: { file: 'b.csv', line: 2 } }])).toMatchObject([
+      { fields: { MATNR: '1', WERKS: '2' }, isGone: true },
+    ]);
+    expect(problemOf([tombstone])).toBeUndefined();
+  });
+
   it('a page of a table has composed names, also of columns that may be absent, and exact names stay', () => {
     const check = createColumnCheck(
       [
