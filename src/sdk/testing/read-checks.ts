@@ -243,10 +243,10 @@ export const tombstoneChecks: CheckMaker = (connector, { shrinking }) =>
           name: 'names each record that is gone by its key columns',
           run: () =>
             withMade(shrinking, async (settings, folder) => {
-              const { key, remove } = settings;
+              const { key } = settings;
               const source = sourceUnderTest({ connector, folder, settings });
               const cursor = await lastCursor(source.pages(), 'The snapshot');
-              const removed = keysOf(await remove(), key);
+              const removed = keysOf(await settings.remove(), key);
               assert.ok(removed.size > 0, '`remove` removes at least one record.');
               const rows = await rowsOf(source.pages({ mode: 'changes', cursor }));
               const gone = rows.filter(({ isGone }) => isGone === true);

@@ -139,7 +139,7 @@ export interface PlanWorld {
   /** Replaces the export. */
   write(content: Export): void;
   /** Lets the log of the products forget where it was read last. */
-  forget(): void;
+  forget: () => void;
   /** Runs a command in this process. */
   dpp: (...args: string[]) => Promise<CliResult>;
   /** Adds a fault to the platform. */
@@ -211,7 +211,7 @@ export async function createPlanWorld(setup: Setup, bounded: Bounded = {}): Prom
       world.write('exports/lines.csv', csv('ID,PRODUCT,PART,QUANTITY', content.lines.map(lineRow)));
       present = content;
     },
-    forget() {
+    forget: () => {
       if (setup.hasLog) log.forget();
     },
     trouble({ operation, what, count }) {
