@@ -64,6 +64,7 @@ async function finishedJob(
   const parts = {
     query: mergeParts(stream.query, more?.query) as typeof stream.query,
     body: mergeParts(stream.body, more?.body) as typeof stream.body,
+    headers: mergeParts(stream.headers, more?.headers) as typeof stream.headers,
   };
   const values = asked.kind === 'since' ? { since: asked.since } : {};
   const start = filled({ ...stream, ...parts }, values, client);

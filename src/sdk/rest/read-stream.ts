@@ -111,13 +111,19 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
   }
 }
 
+/** The same stream with the kind of pages that its changes have. */
+export function withPagesOfChanges(read: RestRead): RestRead {
+  const { stream } = read;
+  const page = stream.changes !== undefined && 'by' in stream.changes ? stream.changes.page : undefined;
+  return page === undefined ? read : { ...read, stream: { ...stream, page } };
+}
+
 /** Reads the rows that have changed since the cursor. Until the last page the cursor stays as it was. */
 export async function* readChanges(whole: RestRead, stored: JsonValue | null): AsyncGenerator<Page> {
   const { name, stream } = whole;
   const { changes } = stream;
   if (changes === undefined) throw new Error(`The stream ${name} has no changes.`);
-  const ownPage = 'by' in changes ? changes.page : undefined;
-  const read = ownPage === undefined ? whole : { ...whole, stream: { ...stream, page: ownPage } };
+  const read = withPagesOfChanges(whole);
   const cursor = cursorOf(read, stored);
   if (typeof cursor === 'string') {
     yield { rows: [], beginAgain: cursor };
@@ -161,7 +167,7 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
       yield* pages.end({ cursor: next, ...(warnings.size === 0 ? {} : { warnings: [...warnings] }) });
       return;
     } catch (error) {
-      if (error instanceof CapReached && ownPage !== undefined) {
+      if (error instanceof CapReached && read !== whole) {
         yield { rows: [], beginAgain: `${name} has more changes than the server gives for one request (\`cap\`).` };
         return;
       }

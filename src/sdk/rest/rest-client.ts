@@ -122,7 +122,6 @@ export function createRestClient(
 
   /** The text of an answer. One that reports a failure may be in any encoding, because a proxy may have written it. */
   async function textIn(stream: Readable, what: string, fatal: boolean): Promise<string> {
-    stream.on('error', leftToReader);
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of stream as AsyncIterable<Buffer>) {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isJsonObject } from '../../lib/json.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
 import { type Connector, defineConnector, type StreamTarget, sourceFault } from '../connector.ts';
-import { type RestRead, rawPages } from './read-pass.ts';
-import { readAll, readChanges } from './read-stream.ts';
+import { type Asked, type RawPage, type RestRead, rawPages } from './read-pass.ts';
+import { readAll, readChanges, withPagesOfChanges } from './read-stream.ts';
 import { createRestClient, Unavailable } from './rest-client.ts';
 import {
   REST_SOURCE,
@@ -13,6 +13,7 @@ import {
   type RestStream,
   type RestStreamInput,
 } from './rest-options.ts';
+import { formatSince } from './since.ts';
 import { checkStream } from './stream-rules.ts';
 
 /** The parts of a REST connector that its author writes. */
@@ -133,11 +134,10 @@ function assertKey({ name, key }: StreamTarget<unknown>): void {
 /** Requests the first page, and shows what it has. */
 async function checkRead(read: RestRead) {
   const { stream, name } = read;
-  const { page, changes, reconcile } = stream;
-  if (page.by === 'bulkJob') {
-    return { found: `a bulk job at ${stream.get || '/'}; it is started by a pull only` };
-  }
-  for await (const { rows, total, answer } of pagesOf(read)) {
+  const { changes, reconcile } = stream;
+  const asked = firstRequest(read);
+  if (asked === null) return { found: `a bulk job at ${stream.get || '/'}; it is started by a pull only` };
+  for await (const { rows, total, answer } of asked) {
     const columns = [...new Set(rows.flatMap((row) => (isJsonObject(row) ? Object.keys(row) : [])))];
     const shown = columns.slice(0, COLUMNS_SHOWN).join(', ');
     const more = columns.length > COLUMNS_SHOWN ? ', …' : '';
@@ -165,9 +165,21 @@ async function checkRead(read: RestRead) {
   return { found: 'no answer' };
 }
 
-async function* pagesOf(read: RestRead) {
+/** A time before all changes, with which a request for changes gives any rows. */
+const LONG_AGO = Date.UTC(1980, 0, 1);
+
+/** The request that shows most about a stream without starting a job; null if there is none. */
+function firstRequest(read: RestRead): AsyncIterable<RawPage> | null {
+  const { page, changes } = read.stream;
+  if (page.by !== 'bulkJob') return pagesOf(read, { kind: 'all' });
+  const ofChanges = changes !== undefined && 'by' in changes ? changes : null;
+  if (ofChanges?.page === undefined || ofChanges.page.by === 'bulkJob') return null;
+  return pagesOf(withPagesOfChanges(read), { kind: 'since', since: formatSince(LONG_AGO, ofChanges) });
+}
+
+async function* pagesOf(read: RestRead, asked: Asked): AsyncGenerator<RawPage> {
   try {
-    yield* rawPages(read, { kind: 'all' }, { count: () => 0, nameOf: () => null });
+    yield* rawPages(read, asked, { count: () => 0, nameOf: () => null });
   } catch (error) {
     throw error instanceof Unavailable ? error.fault : error;
   }

@@ -1,5 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { JsonObject } from '../../../../src/sdk/index.ts';
+import { runHere } from '../../../support/cli/cli-here.ts';
+import { describeRealExport } from '../../../support/connectors/real-exports.ts';
 import { text } from '../../../support/ledger/items.ts';
 import {
   createPresetWorld,
@@ -9,6 +14,7 @@ import {
   stopAtEachRequest,
   textOfPreset,
 } from '../../../support/rest/preset-world.ts';
+import { idsOf, readFrom } from '../../../support/rest/read-from.ts';
 import { type Shopify, shopifyEnv, startShopify } from '../../../support/rest/shopify-server.ts';
 import { loadText } from '../../../support/worlds/config-folder.ts';
 import { API_KEY, type World } from '../../../support/worlds/world.ts';
@@ -101,6 +107,23 @@ describe('the preset shopify', () => {
   it('the preset shopify is a whole config without a problem', async () => {
     const env = { DPP_BASE_URL: 'https://dpp.example.com', DPP_API_KEY: API_KEY, ...shopifyEnv(shop) };
     expect((await loadText(textOfPreset('shopify'), { env })).warnings).toEqual([]);
+  });
+
+  it('check shows the columns of Shopify and what the changes do not show, and starts no bulk operation', async () => {
+    fill();
+    world = await begin();
+    const shown = (await runHere(['check', '-c', world.configFile])).stdout;
+    expect(shown).toContain('2 rows on the first page, columns id, title, descriptionHtml, status, updatedAt');
+    expect(shown).toContain('The changes of variants do not show variants that were deleted.');
+    expect(queriesFrom(0).filter((query) => query.includes('bulkOperationRunQuery'))).toEqual([]);
+  });
+
+  it('check says that Shopify refuses the app', async () => {
+    world = await begin({ env: { ...shopifyEnv(shop), SHOPIFY_CLIENT_SECRET: 'another-secret' } });
+    const shown = await runHere(['check', '-c', world.configFile]);
+    expect(shown.exitCode).toBe(3);
+    expect(shown.stdout + shown.stderr).toContain('/admin/oauth/access_token was refused with 400');
+    expect(shown.stdout + shown.stderr).not.toContain('another-secret');
   });
 
   it('variants of Shopify become products, metafields and bundles become BOM items, and passports are published', async () => {
@@ -315,5 +338,39 @@ describe('the preset shopify', () => {
     });
     const { failedRuns } = await world.sync();
     expect(failedRuns).toMatchObject([{ error: expect.stringContaining('Cannot query field') }]);
+  });
+});
+
+interface Parsed {
+  sources: { options: { failure: object[] }; streams: Record<string, { changes: { body: object; page: object } }> }[];
+}
+
+describeRealExport('rest/shopify', 'the preset shopify and recorded answers of Shopify', (folder) => {
+  const recorded = (name: string) => ({ text: readFileSync(join(folder, `${name}.json`), 'utf8') });
+  const [source] = (parse(textOfPreset('shopify')) as Parsed).sources;
+  const { body, page } = source?.streams['products']?.changes ?? {};
+  const stream = { get: 'graphql.json', body, page };
+  const failure = source?.options.failure;
+
+  it('recorded answers are read to their end, and a product that comes twice is used once', async () => {
+    const { rows, error, warnings, calls } = await readFrom(
+      ({ body: asked }) =>
+        recorded('after' in (asked as { variables: object }).variables ? 'products' : 'products-with-next-page'),
+      { ...stream, body: { ...body, variables: {} } },
+      { options: { failure } },
+    );
+    expect(error).toBeNull();
+    expect(calls).toHaveLength(2);
+    expect(idsOf(rows)).toEqual(['gid://shopify/Product/123456789', 'gid://shopify/Product/987654321']);
+    expect(warnings).toEqual([expect.stringContaining('One row of items came again on a later page')]);
+  });
+
+  it('a recorded error is shown in its words', async () => {
+    const { error } = await readFrom(
+      () => recorded('error-invalid-query'),
+      { ...stream, body: {} },
+      { options: { failure } },
+    );
+    expect(error?.message).toContain("Field 'invalidField' doesn't exist on type 'Product'");
   });
 });
