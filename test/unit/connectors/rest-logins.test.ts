@@ -224,6 +224,21 @@ describe('a login with OAuth2', () => {
     expect(server.calls).toHaveLength(0);
   });
 
+  it('is an incomplete read if the token ends in the middle and the token endpoint is down', async () => {
+    const tokens = await serveTokens();
+    closing.splice(closing.indexOf(tokens), 1);
+    let closed: Promise<void> | undefined;
+    const server = await serve((call) => {
+      if (call.query.get('page') !== '3') return pageOf(call);
+      closed ??= tokens.close();
+      return REFUSED;
+    });
+    const { error, pages } = await read(server, auth(tokens));
+    await closed;
+    expect(error?.message).toContain(`The login at ${tokens.url} failed`);
+    expect(pages.every(({ cursor }) => cursor === undefined)).toBe(true);
+  });
+
   it('does not repeat a login that is refused', async () => {
     const tokens = await serveTokens({ refuses: () => ({ status: 401, body: { error: 'invalid_client' } }) });
     const { error } = await read(await serve(pageOf), auth(tokens));
@@ -345,6 +360,19 @@ describe.each(['RS256', 'ES256', 'HS256'] as const)('a login with a token signed
     expect(parsed(claims)).toMatchObject(CLAIMS);
     const { iat = 0, exp = 0 } = parsed(claims);
     expect(exp - iat).toBe(330);
+  });
+
+  it('signs another one if the server refuses the former one in the middle of a read', async () => {
+    const known: string[] = [];
+    const server = await serve((call) => {
+      const token = call.headers.authorization ?? '';
+      if (!known.includes(token)) known.push(token);
+      return call.query.get('page') === '3' && known.length === 1 ? REFUSED : pageOf(call);
+    });
+    const result = await read(server, signing(algorithm));
+    expect(result.error).toBeNull();
+    expect(ids(result)).toEqual(ALL);
+    expect(known).toHaveLength(2);
   });
 
   it('exchanges it for an access token, with another signed token each time', async () => {
