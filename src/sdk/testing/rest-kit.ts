@@ -20,6 +20,8 @@ export interface Outcome {
 export interface Kit {
   fixtures: RestFixtures;
   rows: readonly JsonObject[];
+  /** True if a recording has answers for the children of rows. */
+  hasOtherAnswers: boolean;
   key: readonly string[];
   givesChanges: boolean;
   withServer: (use: (server: ApiServer) => Promise<void>, rows?: readonly JsonObject[]) => Promise<void>;
@@ -33,7 +35,7 @@ const REQUESTS_MAX = 5_000;
 /** A connector with its fixtures, as the checks use them. */
 export function kitOf(connector: Connector, fixtures: RestFixtures): Kit {
   const { api, settings } = fixtures;
-  const { rows, document, answer } = recordedParts(fixtures);
+  const { rows, document, answer, hasOtherAnswers } = recordedParts(fixtures);
   const sample = settings('http://127.0.0.1:1');
   const key = sample.key ?? [];
   const { givesChanges } = sourceUnderTest({ connector, folder: '.', settings: sample });
@@ -43,6 +45,7 @@ export function kitOf(connector: Connector, fixtures: RestFixtures): Kit {
   return {
     fixtures,
     rows,
+    hasOtherAnswers,
     key,
     givesChanges,
     copy,

@@ -11,12 +11,14 @@ export interface RecordedParts {
   rows: readonly JsonObject[];
   document: JsonValue;
   answer: (request: ApiRequest) => JsonValue | undefined;
+  /** True if a recording has answers to requests that are not for the list. */
+  hasOtherAnswers: boolean;
 }
 
 /** The rows, the form of an answer, and the other answers for a server of the kit. */
 export function recordedParts({ records, api, settings }: RestFixtures): RecordedParts {
   const { answer = () => undefined, document } = api;
-  if (!('snapshot' in records)) return { rows: records, document: document ?? null, answer };
+  if (!('snapshot' in records)) return { rows: records, document: document ?? null, answer, hasOtherAnswers: false };
   const lists = listExchanges(records.snapshot, api);
   const key = settings('http://127.0.0.1:1').key ?? [];
   const rows = new Map<string, JsonObject>();
@@ -29,9 +31,10 @@ export function recordedParts({ records, api, settings }: RestFixtures): Recorde
   const others = new Map(
     records.snapshot.filter((exchange) => !lists.includes(exchange)).map((one) => [identityOf(one.request), one]),
   );
-  const first = lists[0] === undefined ? null : documentOf(lists[0]);
+  const first = lists[0] === undefined || api.page.by === 'bulkJob' ? null : documentOf(lists[0]);
   return {
     rows: [...rows.values()],
+    hasOtherAnswers: api.page.by !== 'bulkJob' && others.size > 0,
     document: document ?? withoutDelta(first, api),
     answer: (request) => {
       const found = others.get(

@@ -26,6 +26,9 @@ const rows = Array.from({ length: 25 }, (_, at) => ({
 let server: RestServer;
 
 function answer({ query, path, base }: RestCall) {
+  if (path === '/api/export') return { body: { id: 7 } };
+  if (path === '/api/jobs/7') return { body: { state: 'DONE', url: `${base}/files/7.jsonl`, lines: rows.length } };
+  if (path === '/files/7.jsonl') return { text: rows.map((row) => `${JSON.stringify(row)}\n`).join('') };
   if (path !== '/api/items') return { status: 404 };
   const offset = Number(query.get('offset') ?? 0);
   const since = query.get('since');
@@ -42,6 +45,22 @@ const STREAM = {
   key: ['id'],
   changes: { by: '$.updated', query: { since: '{{since}}' } },
   reconcile: '7d',
+};
+
+const JOB = {
+  get: 'export',
+  method: 'POST',
+  page: {
+    by: 'bulkJob',
+    status: { get: 'jobs/{{job}}' },
+    job: '$.id',
+    state: '$.state',
+    running: ['RUNNING'],
+    done: ['DONE'],
+    result: '$.url',
+    count: '$.lines',
+  },
+  key: ['id'],
 };
 
 function write(name: string, sources: object[]): string {
@@ -66,6 +85,7 @@ beforeAll(async () => {
   const options = { base: `${server.base}/api`, auth: { by: 'bearer', token: TOKEN }, limits: { perSecond: 1_000 } };
   config = write('dpp-sync.yaml', [
     { id: 'shop', connector: 'rest', options, streams: { items: STREAM }, mappings },
+    { id: 'jobs', connector: 'rest', options, streams: { items: JOB }, mappings },
     { id: 'files', connector: 'csv', streams: { items: { path: './items.csv' } }, mappings },
   ]);
 });
@@ -161,6 +181,56 @@ describe('connector record', () => {
       'gives each row once',
       'fails: the way to the next page is lost',
     ]) {
+      const check = checks.find((one) => one.name === name);
+      expect(check, name).toBeDefined();
+      await check?.run();
+    }
+  });
+
+  it('the kit says where the description of an API differs from its recording', async () => {
+    const records = recordingIn(join(folder, 'whole/items.json'));
+    const page = { by: 'nextLink', next: '$.following', size: 10 } as const;
+    const settings = () => ({
+      key: ['id'],
+      options: { base: 'http://127.0.0.1:1' },
+      stream: { get: 'items', page: { by: 'none' } },
+    });
+    const [check] = restChecks(rest, { settings, api: { path: '/api/items', rows: '$.items', page }, records });
+    await expect(check?.run()).rejects.toThrow('leads to no other page, and another one follows');
+  });
+
+  it('the file of a bulk job is recorded too, and played back', async () => {
+    const out = join(folder, 'job.json');
+    expect(await record('jobs', '--out', out)).toMatchObject({ exitCode: 0 });
+    const records = recordingIn(out);
+    expect(records.snapshot.map(({ request }) => request.path)).toEqual([
+      '/api/export',
+      '/api/jobs/7',
+      '/files/7.jsonl',
+    ]);
+    const { key, ...stream } = JOB;
+    const checks = restChecks(rest, {
+      settings: (base) => ({
+        options: { base: `${base}/api`, limits: { perSecond: 1_000, attempts: 1 } },
+        stream,
+        key,
+      }),
+      api: {
+        path: '/api/export',
+        rows: '$',
+        page: {
+          by: 'bulkJob',
+          status: '/api/jobs',
+          job: '$.id',
+          state: '$.state',
+          done: 'DONE',
+          result: '$.url',
+          count: '$.lines',
+        },
+      },
+      records,
+    });
+    for (const name of ['gives each row once', 'fails: the file of the job lacks its last lines']) {
       const check = checks.find((one) => one.name === name);
       expect(check, name).toBeDefined();
       await check?.run();
