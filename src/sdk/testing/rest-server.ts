@@ -142,7 +142,7 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
     if (login !== undefined && !textOf(header ?? '').includes(tokenOf(logins))) return { status: 401, document: {} };
     if (request.query[LINK_SINCE] !== undefined && behaviour.changesStatus !== undefined)
       return { status: behaviour.changesStatus, document: {} };
-    if (page === 1) begins.set(textOf(request.query[LINK_SINCE] ?? ''), now());
+    if (page === 1 && attempts === 1) begins.set(textOf(request.query[LINK_SINCE] ?? ''), now());
     const own = api.page.by === 'bulkJob' ? bulkReply(request, page) : listAnswer(incoming, page, attempts);
     if (current !== null && current.page !== page) former = current.reply;
     const reply = behaviour.reply?.(page, attempts, { answer: own, former, rows: lastRows }) ?? own;

@@ -31,8 +31,14 @@ export interface PresetSource {
 }
 
 /** The sources of a preset for a server of the test: with small pages, and as fast as the server answers. */
-function sourcesOfPreset(preset: string, { env, size, change }: PresetWorldOptions): PresetSource[] {
-  const filled = textOfPreset(preset).replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => env[name] ?? whole);
+export function sourcesOfPreset(
+  preset: string,
+  { env, size, change }: Pick<PresetWorldOptions, 'env' | 'size' | 'change'>,
+): PresetSource[] {
+  const filled = textOfPreset(preset).replaceAll(
+    /\$\{(\w+)(?::-([^}]*))?\}/g,
+    (whole, name: string, otherwise?: string) => env[name] ?? otherwise ?? whole,
+  );
   const { sources } = parse(filled) as { sources: PresetSource[] };
   for (const { options, streams } of sources) {
     options['limits'] = { ...(options['limits'] as JsonObject), perSecond: 1000 };

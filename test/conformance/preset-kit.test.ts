@@ -1,0 +1,175 @@
+// The streams of the presets for REST APIs, against servers that do what real systems do to a reader.
+
+import { describe, it } from 'vitest';
+import { rest } from '../../connectors/rest/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/sdk/index.ts';
+import { type ApiRequest, type RestApi, type RestFixtures, restChecks } from '../../src/sdk/testing/index.ts';
+import { sourcesOfPreset } from '../support/rest/preset-world.ts';
+
+const SIZE = 10;
+
+/** A stream of a preset, with what the documentation says about its API. */
+function presetStream(
+  preset: string,
+  stream: string,
+  { env, api, row }: { env: (base: string) => Record<string, string>; api: RestApi; row: (at: number) => JsonObject },
+): [string, RestFixtures] {
+  return [
+    `${preset}, ${stream}`,
+    {
+      api,
+      records: Array.from({ length: 35 }, (_, at) => row(at + 1)),
+      settings(base) {
+        const [source] = sourcesOfPreset(preset, { env: env(base), size: SIZE });
+        if (source === undefined) throw new Error(`The preset ${preset} has no source.`);
+        const { options, streams } = source;
+        const auth = options['auth'];
+        if (isJsonObject(auth) && auth['by'] === 'oauth2') auth['tokenUrl'] = `${base}/token`;
+        const { base: own, limits } = options;
+        const { key, ...settings } = { key: [], ...streams[stream] };
+        return {
+          // The address of a preset may be that of the system itself.
+          options: { ...options, base: addressHere(own, base), limits: { ...(limits as JsonObject), attempts: 2 } },
+          stream: settings,
+          key: key as string[],
+        };
+      },
+    },
+  ];
+}
+
+function addressHere(address: JsonValue | undefined, base: string): string {
+  const { pathname } = new URL(typeof address === 'string' ? address : base);
+  return `${base}${pathname === '/' ? '' : pathname}`;
+}
+
+const LOGIN = { path: '/token', answer: (token: string) => ({ access_token: token, expires_in: 3600 }) };
+const changedAt = '2024-03-01T02:30:00Z';
+
+const BC_ENV = () => ({
+  BC_TENANT: 't',
+  BC_ENVIRONMENT: 'e',
+  BC_CLIENT_ID: 'c',
+  BC_CLIENT_SECRET: 'secret-of-bc',
+  BC_COMPANY_ID: '1',
+});
+const SAP_ENV = (base: string) => ({
+  SAP_URL: base,
+  SAP_USER: 'reader',
+  SAP_PASSWORD: 'secret-of-sap',
+  SAP_PLANT: '1010',
+});
+const AKENEO_LOGIN = {
+  AKENEO_CLIENT_ID: 'c',
+  AKENEO_CLIENT_SECRET: 'secret-of-akeneo',
+  AKENEO_USER: 'u',
+  AKENEO_PASSWORD: 'password-of-akeneo',
+};
+const ODATA = {
+  rows: '$.value',
+  page: { by: 'nextLink', next: '$["@odata.nextLink"]', size: SIZE, tokens: 'positions' },
+  total: '$["@odata.count"]',
+} as const;
+const deleted = (entities: string, key: JsonValue | undefined) => ({
+  '@odata.context': `$metadata#${entities}/$deletedEntity`,
+  id: `${entities}('${String(key as string)}')`,
+  reason: 'deleted',
+});
+
+/** A value in a domain of Odoo: `[["id", ">", 20]]`. */
+const inDomain =
+  (name: string) =>
+  ({ body }: ApiRequest): JsonValue | undefined => {
+    const domain = isJsonObject(body) ? body['domain'] : [];
+    const found = Array.isArray(domain) ? domain.find((one) => Array.isArray(one) && one[0] === name) : undefined;
+    return Array.isArray(found) ? found[2] : undefined;
+  };
+
+const STREAMS: [string, RestFixtures][] = [
+  presetStream('business-central', 'items', {
+    env: BC_ENV,
+    api: {
+      ...ODATA,
+      path: '/v2.0/t/e/api/v2.0/companies(1)/items',
+      login: LOGIN,
+      changes: { deltaLink: '$["@odata.deltaLink"]', gone: ({ id }) => deleted('items', id) },
+    },
+    row: (at) => ({ id: `0f3a-${at}`, number: String(1_000 + at), displayName: `Item ${at}`, type: 'Inventory' }),
+  }),
+  presetStream('business-central', 'itemDetails', {
+    env: BC_ENV,
+    api: {
+      ...ODATA,
+      path: '/v2.0/t/e/api/acme/passports/v1.0/companies(1)/itemDetails',
+      login: LOGIN,
+      changes: { since: '$.query["$filter"]' },
+    },
+    row: (at) => ({ id: `0f3a-${at}`, number: String(1_000 + at), countryOfOrigin: 'DE', systemModifiedAt: changedAt }),
+  }),
+  presetStream('sap-odata-v4', 'products', {
+    env: SAP_ENV,
+    api: {
+      ...ODATA,
+      path: '/sap/opu/odata4/sap/api_product/srvd_a2x/sap/product/0002/Product',
+      changes: { deltaLink: '$["@odata.deltaLink"]', gone: ({ Product }) => deleted('Product', Product) },
+    },
+    row: (at) => ({ Product: `FG${at}`, BaseUnit: 'PC' }),
+  }),
+  presetStream('sap-odata-v2', 'products', {
+    env: SAP_ENV,
+    api: {
+      path: '/sap/opu/odata/sap/API_PRODUCT_SRV/A_Product',
+      rows: '$.d.results',
+      page: { by: 'offset', at: '$.query["$skip"]', size: '$.query["$top"]' },
+      total: '$.d.__count',
+      changes: { since: '$.query["$filter"]' },
+    },
+    row: (at) => ({ Product: `FG${at}`, BaseUnit: 'PC', LastChangeDateTime: `/Date(${Date.parse(changedAt)})/` }),
+  }),
+  presetStream('akeneo-rest', 'products', {
+    env: (base) => ({ AKENEO_URL: base, ...AKENEO_LOGIN }),
+    api: {
+      path: '/api/rest/v1/products-uuid',
+      rows: '$._embedded.items',
+      page: { by: 'nextLink', next: '$._links.next.href', size: '$.query.limit' },
+      login: LOGIN,
+      changes: { since: '$.query.search.updated[0].value' },
+    },
+    row: (at) => ({ uuid: `0b1c-${at}`, family: 'pumps', updated: changedAt }),
+  }),
+  presetStream('erpnext', 'items', {
+    env: (base) => ({ ERPNEXT_URL: base, ERPNEXT_KEY: 'key-of-erpnext', ERPNEXT_SECRET: 'secret-of-erpnext' }),
+    api: {
+      path: '/api/resource/Item',
+      rows: '$.data',
+      page: { by: 'offset', at: '$.query.limit_start', size: '$.query.limit_page_length' },
+      changes: { since: '$.query.filters[0][2]' },
+    },
+    row: (at) => ({ name: `ITEM-${at}`, item_name: `Pump ${at}`, modified: '2024-03-01 02:30:00.000000' }),
+  }),
+  presetStream('odoo', 'products', {
+    env: (base) => ({ ODOO_URL: base, ODOO_KEY: 'key-of-odoo' }),
+    api: {
+      path: '/json/2/product.product/search_read',
+      rows: '$',
+      page: { by: 'keyset', at: inDomain('id'), after: '$.id', size: '$.body.limit' },
+      changes: { since: inDomain('write_date') },
+    },
+    row: (at) => ({ id: at, name: `Pump ${at}`, write_date: '2024-03-01 02:30:00' }),
+  }),
+  presetStream('shopify', 'materials', {
+    env: (base) => ({ SHOPIFY_URL: base, SHOPIFY_CLIENT_ID: 'c', SHOPIFY_CLIENT_SECRET: 'secret-of-shopify' }),
+    api: {
+      path: '/admin/api/2026-01/graphql.json',
+      rows: '$',
+      page: { by: 'graphql', at: '$.body.variables.after', connection: '$.data.metaobjects', size: SIZE },
+      login: { ...LOGIN, header: 'x-shopify-access-token' },
+    },
+    row: (at) => ({ handle: `steel-${at}`, name: { value: `Steel ${at}` }, country: { value: 'DE' } }),
+  }),
+];
+
+// Most of the time they wait to send a request again.
+describe.each(STREAMS)('the preset %s', { concurrent: true }, (_, fixtures) => {
+  for (const { name, run } of restChecks(rest, fixtures)) it(name, run);
+});
