@@ -2,7 +2,7 @@
 
 import { describe, it } from 'vitest';
 import { rest } from '../../connectors/rest/index.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/sdk/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseDocumentPath, valueAt } from '../../src/sdk/index.ts';
 import { type ApiRequest, type RestApi, type RestFixtures, restChecks } from '../../src/sdk/testing/index.ts';
 import { sourcesOfPreset } from '../support/rest/preset-world.ts';
 
@@ -77,13 +77,14 @@ const deleted = (entities: string, key: JsonValue | undefined) => ({
 });
 
 /** A value in a domain of Odoo: `[["id", ">", 20]]`. */
-const inDomain =
-  (name: string) =>
-  ({ body }: ApiRequest): JsonValue | undefined => {
-    const domain = isJsonObject(body) ? body['domain'] : [];
+function inDomain(name: string, at: string) {
+  const steps = parseDocumentPath(at) ?? [];
+  return ({ body }: ApiRequest): JsonValue | undefined => {
+    const domain = valueAt(body, steps);
     const found = Array.isArray(domain) ? domain.find((one) => Array.isArray(one) && one[0] === name) : undefined;
     return Array.isArray(found) ? found[2] : undefined;
   };
+}
 
 const STREAMS: [string, RestFixtures][] = [
   presetStream('business-central', 'items', {
@@ -147,13 +148,41 @@ const STREAMS: [string, RestFixtures][] = [
     },
     row: (at) => ({ name: `ITEM-${at}`, item_name: `Pump ${at}`, modified: '2024-03-01 02:30:00.000000' }),
   }),
+  presetStream('erpnext', 'boms', {
+    env: (base) => ({ ERPNEXT_URL: base, ERPNEXT_KEY: 'key-of-erpnext', ERPNEXT_SECRET: 'secret-of-erpnext' }),
+    api: {
+      path: '/api/resource/BOM',
+      rows: '$.data',
+      page: { by: 'offset', at: '$.query.limit_start', size: '$.query.limit_page_length' },
+      // Three conditions are those of each read.
+      changes: { since: '$.query.filters[3][2]' },
+      // The lines of a bill.
+      answer: ({ path }) => ({ data: { items: [{ item_code: `part of ${path}`, qty: 2 }] } }),
+    },
+    row: (at) => ({ name: `BOM-${at}`, item: `ITEM-${at}`, quantity: 1, modified: '2024-03-01 02:30:00.000000' }),
+  }),
   presetStream('odoo', 'products', {
     env: (base) => ({ ODOO_URL: base, ODOO_KEY: 'key-of-odoo' }),
     api: {
       path: '/json/2/product.product/search_read',
       rows: '$',
-      page: { by: 'keyset', at: inDomain('id'), after: '$.id', size: '$.body.limit' },
-      changes: { since: inDomain('write_date') },
+      page: { by: 'keyset', at: inDomain('id', '$.domain'), after: '$.id', size: '$.body.limit' },
+      changes: { since: inDomain('write_date', '$.domain') },
+    },
+    row: (at) => ({ id: at, name: `Pump ${at}`, write_date: '2024-03-01 02:30:00' }),
+  }),
+  presetStream('odoo-rpc', 'products', {
+    env: (base) => ({ ODOO_URL: base, ODOO_KEY: 'key-of-odoo', ODOO_DATABASE: 'd', ODOO_USER_ID: '2' }),
+    api: {
+      path: '/jsonrpc',
+      rows: '$.result',
+      page: {
+        by: 'keyset',
+        at: inDomain('id', '$.params.args[6].domain'),
+        after: '$.id',
+        size: '$.body.params.args[6].limit',
+      },
+      changes: { since: inDomain('write_date', '$.params.args[6].domain') },
     },
     row: (at) => ({ id: at, name: `Pump ${at}`, write_date: '2024-03-01 02:30:00' }),
   }),
