@@ -108,10 +108,11 @@ export function redactExchanges(
   }
 
   function redactedPath(path: string): string {
-    const [before = '', search] = path.split('?', 2);
-    if (search === undefined) return redactedText(path);
+    const [before, search] = splitAt(path, '?');
+    if (search === null) return redactedText(path);
     const pairs = search.split('&').map((pair) => {
-      const [name = '', value = ''] = pair.split('=', 2);
+      const [name, value] = splitAt(pair, '=');
+      if (value === null) return pair;
       const plain = decoded(value);
       const own = isPrivate(privacyOf(name), plain) ? replacementOf(plain, name) : redactedBody(plain);
       return own === plain ? pair : `${name}=${encodeURIComponent(own)}`;
@@ -139,6 +140,12 @@ export function redactExchanges(
 
 function isPrivate(privacy: Privacy | null, value: string): boolean {
   return privacy === 'personal' || (privacy === 'secret' && value.length >= SECRET_LENGTH_MIN);
+}
+
+/** The parts of a text before and after the first separator; null without one. */
+function splitAt(text: string, separator: string): [before: string, after: string | null] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function decoded(text: string): string {
