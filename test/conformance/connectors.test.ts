@@ -83,8 +83,8 @@ describe.each(connectors.map((connector): [string, Connector] => [connector.id, 
       }
     });
 
-    // A separate suite tests databases, for each kind of server.
-    if (id === 'sql') return;
+    // Separate suites test connectors whose sources are servers.
+    if (id === 'sql' || id === 'rest') return;
     it('a number in a row of a case is refused exactly if the connector gives no numbers', async () => {
       const { samples } = fixturesOf(id);
       let hasNumbers = false;

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StreamKey } from '../../src/config/config.ts';
-import { cell, schemaSections } from '../../src/config/schema/generated.ts';
+import { cell, schemaSections } from '../../src/config/schema/schema-tables.ts';
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-walk.ts';
 import type { Connector, StreamReads } from '../../src/sdk/connector.ts';
 import { FILE_SOURCE, FILE_STREAM } from '../../src/sdk/files/file-options.ts';

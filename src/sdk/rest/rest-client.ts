@@ -176,7 +176,7 @@ export function createRestClient(
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof Fault || error instanceof Unavailable) throw error;
-        await again(faults.of(`${what} failed`, error));
+        await again(faults.of(`${what} at ${base.origin} failed`, error));
         continue;
       }
       const { status, headers, text } = answer;

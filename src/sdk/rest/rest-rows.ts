@@ -14,7 +14,11 @@ export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: Json
     const raw = JSON.stringify(value).slice(0, SHOWN_MAX);
     const message = `An element of the list is no object: ${raw.slice(0, 100)}.`;
     const cure = 'Correct `rows` of the stream.';
-    return { fields: { [RAW_FIELD]: raw }, place: { file: name }, issues: [{ code: 'row.object', message, cure }] };
+    return {
+      fields: { [RAW_FIELD]: raw },
+      place: { file: name, path: raw.slice(0, 100) },
+      issues: [{ code: 'row.object', message, cure }],
+    };
   }
   const path = key.map((column) => `${column}=${textOf(memberOf(value, column) ?? null)}`).join(', ');
   const row: SourceRow = { fields: value, place: { file: name, path } };
@@ -81,7 +85,9 @@ export function createRowPages(cursor?: JsonValue) {
     },
     /** The last page. */
     *end(last: Pick<Page, 'cursor' | 'warnings'>): Generator<Page> {
-      yield { rows: buffer.take({ done: 0, total: 0 }).rows, ...own, ...last };
+      const { rows } = buffer.take({ done: 0, total: 0 });
+      const page = { rows, ...own, ...last };
+      if (rows.length > 0 || page.cursor !== undefined || page.warnings !== undefined) yield page;
     },
   };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BUILT_IN } from '../../../connectors/index.ts';
-import { startRestServer } from '../../support/rest/rest-server.ts';
+import { startExampleApi } from '../../support/rest/example-server.ts';
 import { type Delivered, type ExampleSetup, syncExample } from './page-example.ts';
 
 const GTIN = '04006381333931';
@@ -29,7 +29,7 @@ const DELIVERED: Record<string, Pick<Delivered, 'products' | 'bomItems'> & Parti
     bomItems: ['000000000000000100 ← 2 C62 000000000000000900'],
   },
   sql: { products: [`A-100, Pump, ${GTIN}`, 'A-200, Seal'], bomItems: ['A-100 ← 2.5 A-200'] },
-  rest: { products: ['A-100, Pump', 'A-200, Seal'], bomItems: [] },
+  rest: { products: [`A-100, Pump, ${GTIN}`, 'A-200, Seal'], bomItems: ['A-100 ← 2.5 A-200'] },
 };
 
 /** The example for databases has the options of a server. test/integration/connectors/sql-servers.test.ts runs it on servers. */
@@ -42,22 +42,11 @@ const ON_SQLITE: ExampleSetup = {
   },
 };
 
-const TOKEN = 'rest-token-0001';
-
 /** The example for REST has the address of a server, which is one of the test here. */
 async function onApi(): Promise<ExampleSetup> {
-  const products = [
-    { id: 1, sku: 'A-100', name: 'Pump' },
-    { id: 2, sku: 'A-200', name: 'Seal' },
-  ];
-  const server = await startRestServer(({ path, query, headers }) => {
-    if (path !== '/api/v1/products' || headers.authorization !== `Bearer ${TOKEN}`) return { status: 403 };
-    const offset = Number(query.get('offset'));
-    const items = products.slice(offset, offset + Number(query.get('limit')));
-    return { body: { items, total: products.length } };
-  });
-  onTestFinished(() => server.close());
-  return { options: { base: `${server.base}/api/v1`, auth: { by: 'bearer', token: TOKEN } } };
+  const api = await startExampleApi();
+  onTestFinished(() => api.close());
+  return { options: api.options };
 }
 
 const SETUPS: Record<string, () => ExampleSetup | Promise<ExampleSetup>> = { sql: () => ON_SQLITE, rest: onApi };
