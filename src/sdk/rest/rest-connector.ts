@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isJsonObject } from '../../lib/json.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
 import { type Connector, defineConnector, type StreamTarget, sourceFault } from '../connector.ts';
+import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { type Asked, type RawPage, type RestRead, rawPages } from './read-pass.ts';
 import { readAll, readChanges, withPagesOfChanges } from './read-stream.ts';
 import { createRestClient, Unavailable } from './rest-client.ts';
@@ -86,10 +88,11 @@ function connectorOf<Options, StreamOptions>(parts: Parts<Options, StreamOptions
           warn: (text) => log.warn({}, text),
         });
         const readOf = (target: StreamTarget<StreamOptions>): RestRead => {
-          assertKey(target);
+          const stream = parts.stream(target.options, options);
+          assertKey(target, stream);
           return {
             name: target.name,
-            stream: parts.stream(target.options, options),
+            stream,
             key: target.key,
             client,
             pagesMax: source.limits.pages,
@@ -124,7 +127,14 @@ function connectorOf<Options, StreamOptions>(parts: Parts<Options, StreamOptions
   };
 }
 
-function assertKey({ name, key }: StreamTarget<unknown>): void {
+function assertKey({ name, key }: StreamTarget<unknown>, { changes }: RestStream): void {
+  const named = Object.keys(changes?.gone?.key ?? {});
+  if (changes?.gone !== undefined && key.length > 0 && !isDeepStrictEqual(new Set(named), new Set(key))) {
+    throw sourceFault(
+      `The stream ${name} has the key ${key.join(', ')}, and \`changes.gone.key\` names ${named.join(', ')}, so the record that is gone could not be found.`,
+      { suggestion: 'Name the same columns in both.' },
+    );
+  }
   if (key.length > 0) return;
   throw sourceFault(`The stream ${name} has no \`key\`, so rows that move from page to page could not be recognised.`, {
     suggestion: 'Name the columns that identify a row, such as `key: [id]`.',
@@ -151,6 +161,12 @@ async function checkRead(read: RestRead) {
       ...(changes?.blindTo ?? []).map((what) => `The changes of ${name} do not show ${what}.`),
       ...(changes !== undefined && reconcile !== undefined && (changes.blindTo ?? []).length > 0
         ? [`The complete read of every ${formatPeriod(reconcile)} shows it.`]
+        : []),
+      ...(changes !== undefined &&
+      'by' in changes &&
+      rows.length > 0 &&
+      rows.every((row) => valueAt(row, changes.by) === undefined)
+        ? [`The rows of ${name} have no ${formatDocumentPath(changes.by)}, which \`changes.by\` names.`]
         : []),
       ...(changes !== undefined && 'by' in changes && answer.headers['date'] === undefined
         ? ['The server sends no header Date, without which changes cannot be read.']

@@ -14,8 +14,11 @@ type Shop = (call: RestCall, rows: readonly ShopRow[]) => RestReply;
 const cut = (rows: readonly ShopRow[], page: number, size: number) => rows.slice((page - 1) * size, page * size);
 const since = (rows: readonly ShopRow[], time: string | null) =>
   time === null ? rows : rows.filter(({ changed }) => Date.parse(changed) >= Date.parse(time));
-/** An order that changes from request to request, as databases give it for equal values. */
-const unstable = (rows: readonly ShopRow[]) => [...rows].reverse();
+/** An order that is another one for each page, as databases give it for equal values. */
+const unstable = (rows: readonly ShopRow[], page: number) => {
+  const first = (page * 7) % Math.max(rows.length, 1);
+  return [...rows.slice(first), ...rows.slice(0, first)];
+};
 
 export const SHOPS: Record<string, Shop> = {
   shopware({ path, body, headers }, rows) {
@@ -29,7 +32,7 @@ export const SHOPS: Record<string, Shop> = {
       'total-count-mode'?: number;
     };
     const time = /"updatedAt","parameters":\{"gte":"([^"]+)"/.exec(JSON.stringify(asked.filter ?? null))?.[1] ?? null;
-    const found = since(asked.sort === undefined ? unstable(rows) : rows, time);
+    const found = since(asked.sort === undefined ? unstable(rows, asked.page) : rows, time);
     const data = cut(found, asked.page, asked.limit).map((row) => ({
       id: `id-${row.id}`,
       productNumber: `S-${row.id}`,
@@ -42,7 +45,10 @@ export const SHOPS: Record<string, Shop> = {
     const value = (name: string) => query.get(`searchCriteria${name}`);
     const time = value('[filterGroups][0][filters][0][value]');
     const isSorted = value('[sortOrders][0][field]') === 'entity_id';
-    const found = since(isSorted ? rows : unstable(rows), time === null ? null : `${time}Z`);
+    const found = since(
+      isSorted ? rows : unstable(rows, Number(value('[currentPage]'))),
+      time === null ? null : `${time}Z`,
+    );
     const size = Number(value('[pageSize]'));
     // The page behind the last one is the last one again.
     const page = Math.min(Number(value('[currentPage]')), Math.max(1, Math.ceil(found.length / size)));
@@ -61,7 +67,7 @@ export const SHOPS: Record<string, Shop> = {
     const size = Number(query.get('per_page'));
     if (size > 100) return { status: 400, body: { code: 'rest_invalid_param' } };
     const time = query.get('modified_after');
-    const sorted = query.get('orderby') === 'id' ? rows : unstable(rows);
+    const sorted = query.get('orderby') === 'id' ? rows : unstable(rows, Number(query.get('page')));
     const found = since(query.has('type') ? sorted.slice(0, 1) : sorted, time === null ? null : `${time}Z`);
     return {
       headers: { 'X-WP-Total': String(found.length) },

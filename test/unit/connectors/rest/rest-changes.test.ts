@@ -172,6 +172,12 @@ describe('delta links', () => {
     expect(warnings.join()).toContain('has no delta link, so the next read is complete again');
   });
 
+  it('need tombstones with the key of the stream, because another key would find no record', async () => {
+    const { error, calls } = await readFrom(() => ({ body: { items: [] } }), DELTA, { key: ['number'] });
+    expect(error).toMatchObject(fault('has the key number, and `changes.gone.key` names id'));
+    expect(calls).toEqual([]);
+  });
+
   it('to another server are refused', async () => {
     const { error } = await readFrom(() => ({ body: { items: [row(1)], delta: 'https://evil.example.com/d' } }), DELTA);
     expect(error).toMatchObject(fault('a link to another server'));
