@@ -27,7 +27,7 @@ import {
 import { type RestAnswer, Unavailable } from './rest-client.ts';
 import { createRowPages, rowOf } from './rest-rows.ts';
 import { formatSince } from './since.ts';
-import { goneRow, isGone } from './tombstones.ts';
+import { assertNotAllGone, goneRow, isGone } from './tombstones.ts';
 
 /** How often a read begins again because rows have moved, or because `onError: restart` asks for it. */
 const PASSES_MAX = 3;
@@ -71,6 +71,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
   for (let pass = 1; ; pass += 1) {
     const pages = createRowPages();
     const totals: number[] = [];
+    const counts = { gone: 0, there: 0 };
     try {
       let last: PassPage | null = null;
       // A second pass gives only rows that the first one has not given.
@@ -80,6 +81,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
         if (page.total !== null) totals.push(page.total);
         last = page;
         for (const { fields, name: rowName, isRepeated, isGiven, isAbsent } of page.rows) {
+          counts[isGone(read, fields) ? 'gone' : 'there'] += 1;
           if (isGone(read, fields)) continue;
           if (isRepeated || isGiven) {
             if (isRepeated && !isUndisturbed(stream)) {
@@ -92,6 +94,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
         }
       }
       assertTotal(read, totals, last);
+      assertNotAllGone(read, counts);
       if (moved.count > 0) warnings.add(movedText(read, moved));
       const link = last === null ? null : deltaLinkIn(read, last.answer);
       const isLate = pass > 1 && link !== null;

@@ -4,6 +4,7 @@ import { isJsonObject } from '../../lib/json.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
 import { type Connector, defineConnector, type StreamTarget, sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
+import { asksGraphql, withErrorsOfGraphql } from './graphql-errors.ts';
 import { type Asked, type RawPage, type RestRead, rawPages } from './read-pass.ts';
 import { readAll, readChanges, withPagesOfChanges } from './read-stream.ts';
 import { createRestClient, Unavailable } from './rest-client.ts';
@@ -17,6 +18,7 @@ import {
 } from './rest-options.ts';
 import { formatSince } from './since.ts';
 import { checkStream } from './stream-rules.ts';
+import { isGone } from './tombstones.ts';
 
 /** The parts of a REST connector that its author writes. */
 export interface RestConnectorDefinition<Options, StreamOptions> {
@@ -94,7 +96,7 @@ function connectorOf<Options, StreamOptions>(parts: Parts<Options, StreamOptions
             name: target.name,
             stream,
             key: target.key,
-            client,
+            client: asksGraphql(stream) ? withErrorsOfGraphql(client) : client,
             pagesMax: source.limits.pages,
             concurrent: source.limits.concurrent,
             signal: target.signal,
@@ -167,6 +169,9 @@ async function checkRead(read: RestRead) {
       rows.length > 0 &&
       rows.every((row) => valueAt(row, changes.by) === undefined)
         ? [`The rows of ${name} have no ${formatDocumentPath(changes.by)}, which \`changes.by\` names.`]
+        : []),
+      ...(rows.length > 0 && rows.every((row) => isGone(read, row))
+        ? [`Every row on the first page of ${name} counts as gone. Check \`changes.gone.at\`.`]
         : []),
       ...(changes !== undefined && 'by' in changes && answer.headers['date'] === undefined
         ? ['The server sends no header Date, without which changes cannot be read.']

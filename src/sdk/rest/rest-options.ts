@@ -225,7 +225,9 @@ function hasItsEnd({ end, more, total }: { end: string; more?: unknown; total?: 
 
 const Gone = z
   .strictObject({
-    at: Path.describe('A path that only a row has whose record is gone, such as `$["@removed"]`.'),
+    at: Path.describe(
+      'A path that only a row has whose record is gone, such as `$["@removed"]`. An empty text, `false` and `0`, also as texts, count as absent.',
+    ),
     contains: Text.optional().describe('A part of the text at `at`, such as `$deletedEntity`.'),
     key: z.record(z.string(), Path).describe('The key columns of such a row, each with the path of its value.'),
     entityId: z

@@ -2,9 +2,9 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { SourceRow } from '../connector.ts';
-import { valueAt } from '../document-path.ts';
+import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { textOf } from './placeholders.ts';
-import type { RestRead } from './read-pass.ts';
+import { incomplete, type RestRead } from './read-pass.ts';
 import { rowOf } from './rest-rows.ts';
 
 /** True for a row that says that its record is gone. */
@@ -12,8 +12,21 @@ export function isGone({ stream }: RestRead, fields: JsonValue): boolean {
   const gone = stream.changes?.gone;
   if (gone === undefined || !isJsonObject(fields)) return false;
   const found = valueAt(fields, gone.at);
-  if (found === undefined || found === null || found === false) return false;
+  if (found === undefined || NOT_GONE.test(textOf(found))) return false;
   return gone.contains === undefined || textOf(found).includes(gone.contains);
+}
+
+/** The values of a flag or a time of deletion of records that are there. */
+const NOT_GONE = /^(?:null|false|0+(?:\.0+)?|)$/i;
+
+/** @throws a `sourceFault` if a complete read has rows, and all of them say that their records are gone */
+export function assertNotAllGone({ name, stream }: RestRead, { gone, there }: { gone: number; there: number }): void {
+  const path = stream.changes?.gone?.at;
+  if (gone === 0 || there > 0 || path === undefined) return;
+  throw incomplete(
+    `All ${gone} rows of ${name} have a value at ${formatDocumentPath(path)}, which says that their records are gone.`,
+    'Correct `changes.gone.at` of the stream, or say with `contains` which values mean that a record is gone.',
+  );
 }
 
 /** The tombstone that such a row stands for. It has the key columns only. */

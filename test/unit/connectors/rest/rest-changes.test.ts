@@ -183,3 +183,25 @@ describe('delta links', () => {
     expect(error).toMatchObject(fault('a link to another server'));
   });
 });
+
+describe('rows that say that their records are gone', () => {
+  const FLAGGED = { ...ITEMS, changes: { ...ITEMS.changes, gone: { at: '$.deleted', key: { id: '$.id' } } } };
+  const answerWith = (deleted: JsonValue) => () => reply([row(1), { ...row(2), deleted }]);
+
+  it.each<JsonValue>([0, '', '0', false, 'False', null])('are none with the value %j', async (deleted) => {
+    const { all, changes } = await readTwice(answerWith(deleted), FLAGGED);
+    expect([all.error, idsOf(all.rows)]).toEqual([null, [1, 2]]);
+    expect(changes.rows.map(({ isGone }) => isGone)).toEqual([undefined, undefined]);
+  });
+
+  it.each<JsonValue>([1, '1', true, '2026-01-01', {}])('are those with the value %j', async (deleted) => {
+    const { all, changes } = await readTwice(answerWith(deleted), FLAGGED);
+    expect([all.error, idsOf(all.rows)]).toEqual([null, [1]]);
+    expect(changes.rows.map(({ isGone }) => isGone)).toEqual([undefined, true]);
+  });
+
+  it('are an error if a complete read has no other rows', async () => {
+    const { error } = await readFrom(() => reply([{ id: 1, deleted: 'no' }]), FLAGGED);
+    expect(error).toMatchObject(fault('All 1 rows of items have a value at $.deleted'));
+  });
+});

@@ -48,3 +48,9 @@ it('check fails with the answer of the server', async () => {
     'was refused with 403: no right to read',
   );
 });
+
+it('check warns if every row of the first page counts as gone', async () => {
+  const stream = { ...STREAM, changes: { ...STREAM.changes, gone: { at: '$.state', key: { id: '$.id' } } } };
+  const { warnings } = await check({ body: { items: [{ id: 1, state: 'here' }], total: 1 } }, stream);
+  expect(warnings).toContain('Every row on the first page of items counts as gone. Check `changes.gone.at`.');
+});

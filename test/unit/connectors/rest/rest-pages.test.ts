@@ -446,6 +446,19 @@ it('reads the connections of GraphQL', async () => {
   ]);
 });
 
+it('fails if an answer of GraphQL has errors beside its data, because rows may be missing', async () => {
+  const stream = {
+    get: 'graphql',
+    body: { query: 'query($after: String) { … }' },
+    page: { by: 'graphql', connection: '$.data.products' },
+  };
+  const data = { products: { nodes: ROWS, pageInfo: { hasNextPage: false } } };
+  const answer = (errors: unknown) => readFrom(() => ({ body: { data, errors } }), stream);
+  const { error } = await answer([{ message: 'stock is down' }]);
+  expect(error).toMatchObject(fault('has `errors`, so data may be missing in it: [{"message":"stock is down"}]'));
+  expect((await answer([])).error).toBeNull();
+});
+
 it('fails at `cap`, because there may be more rows than the server gives', async () => {
   const { error } = await readFrom((call) => ({ body: slice(call) }), { ...OFFSET, cap: 25 });
   expect(error).toMatchObject(fault('has given 25 rows, which is the most that the server gives'));
