@@ -32,6 +32,11 @@ export function childRequest(read: RestRead, each: RestEach, row: JsonObject): R
   }
 }
 
+/** The columns that children get from the row for which they are requested. */
+export function parentValues({ parent }: RestEach, row: JsonObject): [column: string, value: JsonValue][] {
+  return Object.entries(parent).map(([column, path]) => [column, valueAt(row, path) ?? null]);
+}
+
 /** Requests the children of one row. */
 export async function readChildren(read: RestRead, each: RestEach, row: JsonObject): Promise<ChildRows> {
   const { client, name, stream, signal } = read;
@@ -58,7 +63,7 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
       suggestion: 'Correct `each.rows` of the stream, or the request of `each`.',
     });
   }
-  const parent = Object.entries(each.parent).map(([column, path]) => [column, valueAt(row, path) ?? null] as const);
+  const parent = parentValues(each, row);
   const rows = list.map((child): JsonValue => {
     if (!isJsonObject(child)) return child;
     const fields = { ...child };

@@ -12,7 +12,7 @@ import type { Page } from '../connector.ts';
 import { sourceFault } from '../connector.ts';
 import { valueAt } from '../document-path.ts';
 import { readBulkRows } from './bulk-job.ts';
-import { childRequest, readChildren } from './child-rows.ts';
+import { childRequest, parentValues, readChildren } from './child-rows.ts';
 import { CapReached, Shifted } from './page-places.ts';
 import { textOf } from './placeholders.ts';
 import {
@@ -32,6 +32,7 @@ import { assertNotAllGone, goneRow, isGone } from './tombstones.ts';
 /** How often a read begins again because rows have moved, or because `onError: restart` asks for it. */
 const PASSES_MAX = 3;
 const KEYS_MAX = 50_000_000;
+const ROW_SHOWN_MAX = 200;
 /** An answer may print the times of changes in a wrong time zone. */
 const ZONE_SLACK_MS = 26 * 3_600_000;
 
@@ -48,17 +49,23 @@ interface PassPage {
   isLast: boolean;
   /** How many different rows the pass has given so far. */
   count: number;
+  /** The number of the answer, counted from 1. */
+  number: number;
 }
 
 interface PassRow {
   fields: JsonValue;
   name: string | null;
-  /** The pass has given the row of the list on an earlier page. */
+  /** The pass has had the row of the list on an earlier page. */
   isRepeated: boolean;
-  /** An earlier pass has given the row of the list. */
+  /** An earlier page has had another row with the same key. */
+  isAmbiguous: boolean;
+  /** An earlier pass has given the row of the list, or another row of the list has led to the same children. */
   isGiven: boolean;
   isAbsent: boolean;
 }
+
+const NEW_ROW = { isRepeated: false, isAmbiguous: false, isGiven: false, isAbsent: false };
 
 /** Reads all records. The last page has the cursor from which changes are read. */
 export async function* readAll(read: RestRead): AsyncGenerator<Page> {
@@ -80,16 +87,16 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
         opened ??= openedAt(page.answer);
         if (page.total !== null) totals.push(page.total);
         last = page;
-        for (const { fields, name: rowName, isRepeated, isGiven, isAbsent } of page.rows) {
+        for (const { fields, name: rowName, isRepeated, isAmbiguous, isGiven, isAbsent } of page.rows) {
           counts[isGone(read, fields) ? 'gone' : 'there'] += 1;
           if (isGone(read, fields)) continue;
-          if (isRepeated || isGiven) {
-            if (isRepeated && !isUndisturbed(stream)) {
-              moved.count += 1;
-              moved.example ||= rowName ?? '';
-            }
-            continue;
+          if (isAmbiguous) throw new Shifted(ambiguousText(read, fields, page));
+          // A row with the same content is the same row.
+          if (isRepeated && !isUndisturbed(stream)) {
+            moved.count += 1;
+            moved.example ||= rowName ?? '';
           }
+          if (isRepeated || isGiven) continue;
           yield* pages.add(rowOf(read, fields, isAbsent), progressOf(page));
         }
       }
@@ -181,7 +188,8 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
 }
 
 /**
- * Reads all pages once, and recognises rows that come again on a later page because they have moved.
+ * Reads all pages once, and recognises rows that come again on a later page because they have moved. A row that comes again with other
+ * content has changed, or it is another record with the same key. Nothing in the answers distinguishes these two.
  *
  * @param given the rows of all passes, of which none is given twice; null for changes, which are given as often as they come
  */
@@ -191,44 +199,58 @@ async function* passOf(
   { seen, given }: { seen: Seen; given: Seen | null },
 ): AsyncGenerator<PassPage> {
   const { stream } = read;
+  const leadsToRows = stream.each !== undefined && stream.each.into === undefined;
   let count = 0;
+  let number = 0;
   const raw: AsyncIterable<RawPage> =
     stream.page.by === 'bulkJob'
       ? readBulkRows(read, asked)
-      : rawPages(read, asked, { count: () => count, nameOf: (row) => nameOf(read, row) });
+      : rawPages(read, asked, { count: () => count, nameOf: (row) => (leadsToRows ? null : nameOf(read, row)) });
   for await (const { rows, answer, total, isLast } of raw) {
+    number += 1;
     const own = new Set<string>();
     const listed = rows.map((row): PassRow => {
-      const name = nameOf(read, row);
-      // Two rows of one answer with the same key are no row that has moved.
-      const isFirst = name !== null && !own.has(name);
-      const isRepeated = isFirst && seen.look(name, '') === 'same';
-      const isGiven = isFirst && given?.look(name, '') === 'same';
-      if (isFirst && !isRepeated && !isGiven) own.add(name);
-      return { fields: row, name, isRepeated, isGiven, isAbsent: false };
+      const content = JSON.stringify(row);
+      const named = nameOf(read, row);
+      const isSecond = named !== null && own.has(named);
+      // Two rows of one answer with the same key are no row that has moved, so both are given.
+      const name = isSecond && !leadsToRows ? content : named;
+      if (name === null) return { fields: row, name, ...NEW_ROW };
+      own.add(name);
+      const before = seen.look(name, content);
+      const isKnown = given?.look(name, '') === 'same';
+      const isOther = before === 'other';
+      return {
+        fields: row,
+        name,
+        isRepeated: before === 'same' || (isOther && !leadsToRows),
+        isAmbiguous: isOther && !leadsToRows,
+        isGiven: isKnown || (leadsToRows && (isOther || isSecond)),
+        isAbsent: false,
+      };
     });
     count += listed.filter(({ isRepeated }) => !isRepeated).length;
     const isAsked = ({ isRepeated, isGiven }: PassRow) => given === null || !(isRepeated || isGiven);
     for await (const part of withChildren(read, listed, isAsked)) {
-      yield { rows: part.rows, answer, total, isLast, count };
+      yield { rows: part.rows, answer, total, isLast, count, number };
       // Not before the rows were given: otherwise another pass would leave them out.
-      for (const { name } of part.of) {
+      for (const { name, fields } of part.of) {
         if (name === null) continue;
-        seen.add(name, '');
+        seen.add(name, JSON.stringify(fields));
         given?.add(name, '');
       }
     }
   }
 }
 
-/** What distinguishes a row of the list: its key, or with `each` the request for its children. */
+/** What distinguishes a row of the list: its key, or what its children depend on if they are the rows of the stream. */
 function nameOf(read: RestRead, row: JsonValue): string | null {
   const { each } = read.stream;
   if (!isJsonObject(row)) return null;
   // A row without its key is recognised by its content.
   if (each === undefined || each.into !== undefined) return keyTextOf(row, read.key) ?? JSON.stringify(row);
   const { url, body } = childRequest(read, each, row);
-  return JSON.stringify([url.href, body ?? null]);
+  return JSON.stringify([url.href, body ?? null, parentValues(each, row)]);
 }
 
 /** Gives the rows of an answer with what `each` requests for them, as many at a time as there are requests at once. */
@@ -311,9 +333,14 @@ function faultOf(error: unknown, { name }: RestRead): unknown {
   );
 }
 
+function ambiguousText({ key }: RestRead, fields: JsonValue, { number }: PassPage): string {
+  const shown = key.map((column) => `${column} ${JSON.stringify(valueAt(fields, [column]) ?? null)}`).join(', ');
+  return `two different rows had the key ${shown}, the later one on page ${number}: ${JSON.stringify(fields).slice(0, ROW_SHOWN_MAX)}`;
+}
+
 function movedText({ name }: RestRead, { count, example }: { count: number; example: string }): string {
   const rows = count === 1 ? 'One row' : `${count} rows`;
-  return `${rows} of ${name} came again on a later page, and ${count === 1 ? 'was' : 'were'} used once: ${example}. Either they moved during the read, or \`key\` does not distinguish the rows.`;
+  return `${rows} of ${name} came again on a later page, and ${count === 1 ? 'was' : 'were'} used once: ${example}. Rows have moved during the read.`;
 }
 
 function progressOf({ count, total }: PassPage): { done: number; total: number } {

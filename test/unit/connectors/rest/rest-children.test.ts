@@ -72,6 +72,44 @@ describe('each with rows', () => {
     expect(rows[4]?.fields).toEqual({ line: 2, part: 'P-2-2', bom: 2 });
   });
 
+  it('gives the children that rows on different pages share with the values of each of these rows', async () => {
+    const products = upTo(5).map((id) => ({ id: `A-${id}`, bill: (id % 2) + 1 }));
+    const stream = { ...ROWS, ...PAGED, each: { ...ROWS.each, get: 'boms/{{row.bill}}', parent: { product: '$.id' } } };
+    const { rows, error } = await readFrom(
+      (call) => {
+        const offset = Number(call.query.get('offset'));
+        return call.path === '/boms' ? { body: products.slice(offset, offset + 2) } : answer(call);
+      },
+      stream,
+      { key: ['product', 'line'] },
+    );
+    expect(error).toBeNull();
+    expect(linesOf(rows)).toEqual(
+      products.flatMap(({ id, bill }) => partsOf(bill).map(({ line, part }) => `${line},${part},${id}`)),
+    );
+  });
+
+  it('gives children once that several rows share, and counts each of these rows', async () => {
+    const products = upTo(5).map((id) => ({ id, bill: id === 4 ? 2 : 1 }));
+    const stream = {
+      ...LIST,
+      ...PAGED,
+      rows: '$.rows',
+      page: { ...PAGED.page, total: '$.total' },
+      each: { get: 'boms/{{row.bill}}', rows: '$.lines' },
+    };
+    const { rows, error } = await readFrom(
+      (call) => {
+        const offset = Number(call.query.get('offset'));
+        return call.path === '/boms' ? { body: { rows: products.slice(offset, offset + 2), total: 5 } } : answer(call);
+      },
+      stream,
+      { key: ['part'] },
+    );
+    expect(error).toBeNull();
+    expect(rows.map(({ fields }) => fields)).toEqual([...partsOf(1), ...partsOf(2)]);
+  });
+
   it('fails if an answer has no list', async () => {
     const { error } = await readFrom(
       (call) => (call.path === '/boms' ? answer(call) : { body: { lines: null } }),
@@ -142,7 +180,7 @@ it.each([
       ? {
           body: {
             items: [{ ...BOMS[0], page: call.query.get('cursor') }],
-            next: call.query.has('cursor') ? null : 'b',
+            next: call.query.has('since') && !call.query.has('cursor') ? 'b' : null,
           },
         }
       : answer(call);

@@ -482,3 +482,34 @@ it('reads a row once that comes again on a later page, and says so', async () =>
   expect(idsOf(rows)).toEqual([1, 2, 3]);
   expect(warnings.join()).toContain('One row of items came again on a later page, and was used once');
 });
+
+it.each([
+  ['keyset', { page: { by: 'keyset', after: '$.id', size: 10, query: { after: '{{after}}' } } }],
+  ['offset', { query: { offset: '{{offset}}', limit: '{{size}}' }, page: { by: 'offset', size: 10 } }],
+])('fails if different rows on different pages have the same key (%s)', async (_name, stream) => {
+  const all = ROWS.map((row) => ({ ...row, sku: [3, 17].includes(row.id) ? 'DUP' : `S-${row.id}` }));
+  const { error } = await readFrom(
+    ({ query }) => {
+      const begin = query.has('offset') ? Number(query.get('offset')) : Number(query.get('after') ?? 0);
+      return { body: { items: all.slice(begin, begin + 10) } };
+    },
+    { ...CURSOR, ...stream },
+    { key: ['sku'] },
+  );
+  expect(error).toMatchObject(fault('two different rows had the key sku "DUP", the later one on page 2: {"id":17'));
+});
+
+it('gives both rows with the same key on one page, and none of them twice if the read begins again', async () => {
+  const all = [...ROWS.slice(0, 4), { id: 5, name: 'one' }, { id: 5, name: 'other' }];
+  let failures = 1;
+  const { rows, error } = await readFrom(
+    ({ query }) => {
+      if (query.has('cursor') && failures-- > 0) return { status: 500 };
+      return { body: { items: query.has('cursor') ? rowsOf([7]) : all, next: query.has('cursor') ? null : 'b' } };
+    },
+    { ...CURSOR, onError: 'restart' },
+    { options: { limits: { perSecond: 1000, attempts: 1 } } },
+  );
+  expect(error).toBeNull();
+  expect(idsOf(rows)).toEqual([1, 2, 3, 4, 5, 5, 7]);
+});
