@@ -121,7 +121,7 @@ export function createSeenTexts(max: number) {
   function note(name: string, content: string, { adds }: { adds: boolean }): Seen {
     const digest = digestOf(name);
     const at = placeOf(digest);
-    const [first] = digestOf(content);
+    const first = content === '' ? OF_NOTHING : digestOf(content)[0];
     if (!isFree(at)) return slots[at + 2] === first ? 'same' : 'other';
     if (count === max) return 'unknown';
     if (!adds) return 'new';
@@ -142,6 +142,9 @@ export function createSeenTexts(max: number) {
 }
 
 type Digest = readonly [high: number, low: number];
+
+/** Many names have no content. */
+const OF_NOTHING = digestOf('')[0];
 
 function digestOf(text: string): Digest {
   const digest = sha256Hex(text);

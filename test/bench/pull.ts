@@ -7,8 +7,9 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { FORMATS } from './pull/all-formats.ts';
 import type { ReadJob, ReadResult } from './pull/contender-process.ts';
-import { FORMATS, type Format } from './pull/formats.ts';
+import type { Format } from './pull/formats.ts';
 import { holdAgainstBudget } from './support/budget.ts';
 import { table, writeBetween } from './support/document.ts';
 import { machine } from './support/machine.ts';
@@ -45,10 +46,13 @@ async function measure(format: Format, folder: string): Promise<Measured> {
   mkdirSync(folder);
   format.write(join(folder, 'export'), COUNT);
   const measured: Measured = { format, dppSync: [], bare: [] };
+  const server = await format.serve?.(join(folder, 'export'));
+  const job = { format: format.name, folder, base: server?.base ?? '' };
   for (let round = 0; round < ROUNDS; round++) {
-    measured.dppSync.push(await compete({ format: format.name, folder, contender: 'dpp-sync' }));
-    measured.bare.push(await compete({ format: format.name, folder, contender: 'bare' }));
+    measured.dppSync.push(await compete({ ...job, contender: 'dpp-sync' }));
+    measured.bare.push(await compete({ ...job, contender: 'bare' }));
   }
+  server?.close();
   rmSync(folder, { recursive: true });
   return measured;
 }

@@ -26,7 +26,8 @@ export function createRequestPace({ concurrent, perSecond }: Pick<RestLimits, 'c
         const now = systemClock.ticks();
         const at = Math.max(now, nextAt);
         nextAt = at + between;
-        await systemClock.sleep(at - now, signal);
+        // Even a timer without a wait takes a millisecond.
+        if (at > now) await systemClock.sleep(at - now, signal);
         signal.throwIfAborted();
         return await work();
       }),

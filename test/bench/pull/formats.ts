@@ -9,24 +9,28 @@ import type { Connector } from '../../../src/sdk/index.ts';
 import { workbook } from '../../support/connectors/workbook.ts';
 import { markup } from './markup.ts';
 
-/** A format that is measured. To measure another format, add a row to `FORMATS`. */
+/** A format that is measured. To measure another format, add it to `all-formats.ts`. */
 export interface Format {
   name: string;
   /** The name of the bare parser in the table. */
   bareName: string;
   connector: Connector;
+  /** The options of the source besides the address of a server. */
+  options?: object;
   /** The options of the stream besides the path and the key. */
   stream: object;
   write(file: string, count: number): void;
-  /** Reads a file with the parser alone, and counts its records. */
-  bare(file: string): Promise<number>;
+  /** Starts a server that answers with the content of the file, for a format that is no file. */
+  serve?(file: string): Promise<{ base: string; close: () => void }>;
+  /** Reads a file, or all pages of the server, with the parser alone, and counts its records. */
+  bare(file: string, base: string): Promise<number>;
 }
 
-const NAMES = ['SKU', 'NAME', 'GTIN', 'WEIGHT', 'UNIT', 'COUNTRY', 'GROUP', 'CHANGED'] as const;
+export const NAMES = ['SKU', 'NAME', 'GTIN', 'WEIGHT', 'UNIT', 'COUNTRY', 'GROUP', 'CHANGED'] as const;
 /** The width of each column, for the format of fixed width. */
 const WIDTHS = [18, 30, 14, 10, 3, 2, 12, 8];
 
-function cellsOf(index: number): string[] {
+export function cellsOf(index: number): string[] {
   const number = String(index).padStart(12, '0');
   return [
     number.padStart(18, '0'),
@@ -41,7 +45,7 @@ function cellsOf(index: number): string[] {
 }
 
 /** Writes a text file in pieces, because a million lines are more than one string should hold. */
-function writeLines(file: string, count: number, lineOf: (index: number) => string, head = ''): void {
+export function writeLines(file: string, count: number, lineOf: (index: number) => string, head = ''): void {
   const handle = openSync(file, 'w');
   let piece = head;
   for (let index = 0; index < count; index++) {
@@ -174,4 +178,4 @@ async function eachTag(file: string, part: string, onClose: (name: string, text:
   }
 }
 
-export const FORMATS: readonly Format[] = [delimited, spreadsheet, markup, fixed];
+export const FILE_FORMATS: readonly Format[] = [delimited, spreadsheet, markup, fixed];

@@ -24,6 +24,8 @@ export interface SourceSetup {
   folder: string;
   options?: object | undefined;
   stream: object;
+  /** The key columns of the stream. */
+  key?: readonly string[];
   onColumns?: (found: FoundColumns) => void;
   mode?: ReadMode;
   cursor?: JsonValue;
@@ -39,7 +41,7 @@ export async function* readPages(connector: Connector, setup: SourceSetup): Asyn
     const { mode = 'snapshot', cursor = null } = setup;
     yield* source.pull({
       name: 'default',
-      key: [],
+      key: setup.key ?? [],
       options: connector.streamOptions.parse(setup.stream),
       mode,
       cursor,
@@ -62,7 +64,7 @@ export async function probe(connector: Connector, setup: SourceSetup): Promise<s
   try {
     const { found } = await source.check({
       name: 'default',
-      key: [],
+      key: setup.key ?? [],
       options: connector.streamOptions.parse(setup.stream),
       signal: setup.signal ?? new AbortController().signal,
     });
