@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { rest } from '../../connectors/rest/index.ts';
 import { connectorChecks } from '../../src/sdk/testing/index.ts';
-import { restFixtures, startSamples } from '../support/connectors/rest-fixtures.ts';
+import { restFixtures, startSamples } from './support/rest-fixtures.ts';
 
 describe('the rest connector', () => {
   let samples: Awaited<ReturnType<typeof startSamples>>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BUILT_IN } from '../../../connectors/index.ts';
-import { startExampleApi } from '../../support/rest/example-server.ts';
+import { startExampleApi } from './example-server.ts';
 import { type Delivered, type ExampleSetup, syncExample } from './page-example.ts';
 
 const GTIN = '04006381333931';

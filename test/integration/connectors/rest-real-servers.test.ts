@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { rest } from '../../../connectors/rest/index.ts';
 import type { JsonValue } from '../../../src/sdk/index.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
-import { type AuthorizationServer, CLIENT, startAuthorizationServer } from '../../support/rest/authorization-server.ts';
-import { type GraphqlServer, startGraphqlServer } from '../../support/rest/graphql-server.ts';
 import { idsOf, upTo } from '../../support/rest/read-from.ts';
 import { readRest } from '../../support/rest/read-rest.ts';
+import { type AuthorizationServer, CLIENT, startAuthorizationServer } from './authorization-server.ts';
+import { type GraphqlServer, startGraphqlServer } from './graphql-server.ts';
 
 let login: AuthorizationServer;
 let api: GraphqlServer;

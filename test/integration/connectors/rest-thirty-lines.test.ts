@@ -85,7 +85,6 @@ it('a REST API that is not in the list takes at most 30 lines, written from its 
   const names = (list: readonly object[]) => list.map((one) => (one as { name: string }).name).toSorted();
   expect(names(products)).toEqual(names(PARTS.filter(({ assembly }) => assembly)));
   expect(names(materials)).toEqual(names(PARTS.filter(({ assembly }) => !assembly)));
-  expect(bomItems.map(({ position }) => position).toSorted()).toEqual(
-    LINES.map(({ reference }) => reference).toSorted(),
-  );
+  expect(new Set(bomItems.map(({ position }) => position))).toEqual(new Set(LINES.map(({ reference }) => reference)));
+  expect(bomItems).toHaveLength(LINES.length);
 });

@@ -7,8 +7,8 @@ import type { JsonObject } from '../../../src/sdk/index.ts';
 import { filesOfPage } from '../../support/docs/page-files.ts';
 import { deliveredTo, type PresetSource, runOf } from '../../support/rest/preset-world.ts';
 import { type RestCall, startRestServer } from '../../support/rest/rest-server.ts';
-import { SHOPS, type ShopRow } from '../../support/rest/shop-servers.ts';
 import { createWorld } from '../../support/worlds/world.ts';
+import { SHOPS, type ShopRow } from './shop-servers.ts';
 
 const PAGES = filesOfPage('shops.md');
 const ENV: Record<string, string> = { SHOP_USER: 'dpp', PIM_KEY: 'a-key-of-pimcore' };

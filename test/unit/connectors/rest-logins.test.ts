@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { rest } from '../../../connectors/rest/index.ts';
 import { readRest } from '../../support/rest/read-rest.ts';
 import { type RestCall, type RestReply, type RestServer, startRestServer } from '../../support/rest/rest-server.ts';
-import { startTokenServer, type TokenServer } from '../../support/rest/token-server.ts';
+import { startTokenServer, type TokenServer } from './token-server.ts';
 
 const closing: { close(): Promise<void> }[] = [];
 afterEach(async () => {

@@ -1,15 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runHere } from '../../../support/cli/cli-here.ts';
 import {
-  BC_ENV,
-  type BusinessCentral,
-  bcId,
-  bcItem,
-  bcLine,
-  readsFrom,
-  startBusinessCentral,
-} from '../../../support/rest/business-central-server.ts';
-import {
   createPresetWorld,
   deliveredTo,
   type PresetSource,
@@ -19,6 +10,15 @@ import {
 } from '../../../support/rest/preset-world.ts';
 import { loadText } from '../../../support/worlds/config-folder.ts';
 import { API_KEY, type World } from '../../../support/worlds/world.ts';
+import {
+  BC_ENV,
+  type BusinessCentral,
+  bcId,
+  bcItem,
+  bcLine,
+  readsFrom,
+  startBusinessCentral,
+} from './business-central-server.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

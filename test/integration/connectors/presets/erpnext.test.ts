@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Erpnext, erpnextEnv, type FrappeDoc, startErpnext } from '../../../support/rest/erpnext-server.ts';
 import {
   createPresetWorld,
   deliveredTo,
@@ -10,6 +9,7 @@ import {
 } from '../../../support/rest/preset-world.ts';
 import { loadText } from '../../../support/worlds/config-folder.ts';
 import { API_KEY, type World } from '../../../support/worlds/world.ts';
+import { type Erpnext, erpnextEnv, type FrappeDoc, startErpnext } from './erpnext-server.ts';
 
 const DAY_MS = 86_400_000;
 let site: Erpnext;

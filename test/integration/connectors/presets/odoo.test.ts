@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { describeRealExport } from '../../../support/connectors/real-exports.ts';
-import { type Odoo, type OdooRecord, odooEnv, startOdoo } from '../../../support/rest/odoo-server.ts';
 import {
   createPresetWorld,
   deliveredTo,
@@ -15,6 +14,7 @@ import {
 import { idsOf, readFrom, upTo } from '../../../support/rest/read-from.ts';
 import { loadText } from '../../../support/worlds/config-folder.ts';
 import { API_KEY, type World } from '../../../support/worlds/world.ts';
+import { type Odoo, type OdooRecord, odooEnv, startOdoo } from './odoo-server.ts';
 
 const DAY_MS = 86_400_000;
 let odoo: Odoo;

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/lib/json.ts';
 import { removeFolder } from '../../../support/machine/remove-folder.ts';
-import { type FeMockserver, startFeMockserver } from '../../../support/rest/fe-mockserver.ts';
 import { createPresetWorld, deliveredTo, type PresetSource, runOf } from '../../../support/rest/preset-world.ts';
-import { sapBom, sapBomItem } from '../../../support/rest/sap-server.ts';
 import type { World } from '../../../support/worlds/world.ts';
+import { type FeMockserver, startFeMockserver } from '../fe-mockserver.ts';
+import { sapBom, sapBomItem } from './sap-server.ts';
 
 const number = (short: number) => String(short).padStart(18, '0');
 const NAMES = new Map([

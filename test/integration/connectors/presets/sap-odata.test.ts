@@ -8,18 +8,9 @@ import {
   stopAtEachRequest,
   textOfPreset,
 } from '../../../support/rest/preset-world.ts';
-import {
-  productV2,
-  productV4,
-  type Sap,
-  sapBom,
-  sapBomItem,
-  sapDay,
-  sapEnv,
-  startSap,
-} from '../../../support/rest/sap-server.ts';
 import { loadText } from '../../../support/worlds/config-folder.ts';
 import { API_KEY, type World } from '../../../support/worlds/world.ts';
+import { productV2, productV4, type Sap, sapBom, sapBomItem, sapDay, sapEnv, startSap } from './sap-server.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -15,9 +15,9 @@ import {
   textOfPreset,
 } from '../../../support/rest/preset-world.ts';
 import { idsOf, readFrom } from '../../../support/rest/read-from.ts';
-import { type Shopify, shopifyEnv, startShopify } from '../../../support/rest/shopify-server.ts';
 import { loadText } from '../../../support/worlds/config-folder.ts';
 import { API_KEY, type World } from '../../../support/worlds/world.ts';
+import { type Shopify, shopifyEnv, startShopify } from './shopify-server.ts';
 
 const DAY_MS = 86_400_000;
 let shop: Shopify;

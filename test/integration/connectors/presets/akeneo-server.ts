@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../src/sdk/index.ts';
-import { text } from '../ledger/items.ts';
-import { type RestCall, type RestReply, startRestServer } from './rest-server.ts';
+import type { JsonObject } from '../../../../src/sdk/index.ts';
+import { text } from '../../../support/ledger/items.ts';
+import { type RestCall, type RestReply, startRestServer } from '../../../support/rest/rest-server.ts';
 
 /** A product or a product model, as Akeneo's API prints it. `updated` is in milliseconds here. */
 export type AkeneoRow = JsonObject & { updated: number };

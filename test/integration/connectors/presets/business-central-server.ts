@@ -1,9 +1,9 @@
 // Business Central online, as its documentation describes it: OAuth2, entities of a company, and pages of an own API beside them.
 
-import type { JsonObject } from '../../../src/lib/json.ts';
-import { startODataServer } from './odata-server.ts';
-import type { PresetSource } from './preset-world.ts';
-import type { RestCall, RestReply } from './rest-server.ts';
+import type { JsonObject } from '../../../../src/lib/json.ts';
+import { startODataServer } from '../../../support/rest/odata-server.ts';
+import type { PresetSource } from '../../../support/rest/preset-world.ts';
+import type { RestCall, RestReply } from '../../../support/rest/rest-server.ts';
 
 const API = 'v2.0/tenant/production/api';
 const COMPANY = 'companies(70c0c603-f4f9-ef11-9344-6045bdc8c234)';

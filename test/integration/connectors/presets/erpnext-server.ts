@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../src/sdk/index.ts';
-import { text } from '../ledger/items.ts';
-import { type RestCall, type RestReply, startRestServer } from './rest-server.ts';
+import type { JsonObject, JsonValue } from '../../../../src/sdk/index.ts';
+import { text } from '../../../support/ledger/items.ts';
+import { type RestCall, type RestReply, startRestServer } from '../../../support/rest/rest-server.ts';
 
 /** A document of Frappe. Its times are texts on the wall clock of the site. */
 export type FrappeDoc = JsonObject & { name: string; creation: string; modified: string };

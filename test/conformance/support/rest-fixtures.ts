@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/sdk/index.ts';
 import type { ConnectorFixtures, Sample } from '../../../src/sdk/testing/index.ts';
-import { type RestCall, type RestReply, startRestServer } from '../rest/rest-server.ts';
+import { type RestCall, type RestReply, startRestServer } from '../../support/rest/rest-server.ts';
 
 const TOKEN = 'a-token-of-the-tests';
 const SIZE = 500;

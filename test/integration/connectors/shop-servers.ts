@@ -1,7 +1,7 @@
 // The shops of docs/connectors/shops.md: lists of rows, with the paging, the filter and the traps of each system.
 
 import type { JsonObject, JsonValue } from '../../../src/sdk/index.ts';
-import type { RestCall, RestReply } from './rest-server.ts';
+import type { RestCall, RestReply } from '../../support/rest/rest-server.ts';
 
 export interface ShopRow {
   id: number;

@@ -1,7 +1,7 @@
 import { graphql } from 'graphql';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/lib/json.ts';
-import { text } from '../ledger/items.ts';
-import { type RestCall, type RestReply, startRestServer } from './rest-server.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/lib/json.ts';
+import { text } from '../../../support/ledger/items.ts';
+import { type RestCall, type RestReply, startRestServer } from '../../../support/rest/rest-server.ts';
 import { SHOPIFY_SCHEMA } from './shopify-schema.ts';
 
 export interface ShopifyProduct {

@@ -1,8 +1,8 @@
 // SAP S/4HANA as its documentation describes it: products over OData 2 and 4, and bills of materials over OData 2.
 
-import type { JsonObject } from '../../../src/lib/json.ts';
-import { type ODataSetOptions, startODataServer } from './odata-server.ts';
-import type { RestCall, RestReply } from './rest-server.ts';
+import type { JsonObject } from '../../../../src/lib/json.ts';
+import { type ODataSetOptions, startODataServer } from '../../../support/rest/odata-server.ts';
+import type { RestCall, RestReply } from '../../../support/rest/rest-server.ts';
 
 const PRODUCTS_V2 = 'sap/opu/odata/sap/API_PRODUCT_SRV/A_Product';
 const PRODUCTS_V4 = 'sap/opu/odata4/sap/api_product/srvd_a2x/sap/product/0002/Product';

@@ -1,5 +1,5 @@
-import type { RestCall, RestReply } from './rest-server.ts';
-import { startRestServer } from './rest-server.ts';
+import type { RestCall, RestReply } from '../../support/rest/rest-server.ts';
+import { startRestServer } from '../../support/rest/rest-server.ts';
 
 /** An authorisation server. Each request gets another token, and with `rotates` also another refresh token, once. */
 export async function startTokenServer({

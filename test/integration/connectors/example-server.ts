@@ -1,4 +1,4 @@
-import { type RestCall, type RestReply, startRestServer } from './rest-server.ts';
+import { type RestCall, type RestReply, startRestServer } from '../../support/rest/rest-server.ts';
 
 const TOKEN = 'a-token-of-the-example';
 const PRODUCTS = [

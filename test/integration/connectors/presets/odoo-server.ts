@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../src/sdk/index.ts';
-import { text } from '../ledger/items.ts';
-import { type RestCall, type RestReply, startRestServer } from './rest-server.ts';
+import type { JsonObject, JsonValue } from '../../../../src/sdk/index.ts';
+import { text } from '../../../support/ledger/items.ts';
+import { type RestCall, type RestReply, startRestServer } from '../../../support/rest/rest-server.ts';
 
 /** A record of Odoo. A many2one is an id, an empty value is false, and `write_date` is a text in UTC, as in the database. */
 export type OdooRecord = JsonObject & { id: number };

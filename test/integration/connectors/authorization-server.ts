@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
-import { freePort } from '../servers/free-port.ts';
+import { freePort } from '../../support/servers/free-port.ts';
 
 /** Characters that the encoding of RFC 6749 changes. */
 export const CLIENT = { id: 'dpp sync+1', secret: 'a secret: 100% + more' };
