@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import type { SyncReport } from '../../../src/operations/runtime.ts';
 import type { JsonObject } from '../../../src/sdk/index.ts';
 import { text } from '../ledger/items.ts';
+import { scaled } from '../runner/chaos.ts';
 import { REPOSITORY } from '../worlds/config-folder.ts';
 import { createWorld, type World } from '../worlds/world.ts';
 import type { RestServer } from './rest-server.ts';
@@ -64,27 +65,30 @@ export function createPresetWorld(preset: string, options: PresetWorldOptions): 
   });
 }
 
+/** Every third request in the usual test run, and every request with `DPP_SYNC_TEST_CHAOS=full`. */
+const STEP = scaled(3, 1);
+
 /**
- * Stops a sync while a request is answered: at the first request, then in a new world at the second one, and so on until a sync ends
+ * Stops a sync while a request is answered: at the first request, then in a new world at a later one, and so on until a sync ends
  * before. After each stop the sync runs again.
  *
  * @param check gets the world after that
- * @returns how many syncs were stopped
+ * @returns how many requests a whole sync sends
  */
 export async function stopAtEachRequest(
   server: Pick<RestServer, 'calls' | 'onCall'>,
   begin: () => Promise<World>,
   check: (world: World) => void,
 ): Promise<number> {
-  for (let number = 1; ; number += 1) {
+  for (let number = 1; ; number += STEP) {
     const world = await begin();
     try {
       const abort = new AbortController();
-      const last = server.calls.length + number;
-      server.onCall = (at) => at === last && abort.abort();
+      const before = server.calls.length;
+      server.onCall = (at) => at === before + number && abort.abort();
       await world.sync({ abort: abort.signal });
       server.onCall = null;
-      if (!abort.signal.aborted) return number - 1;
+      if (!abort.signal.aborted) return server.calls.length - before;
       await world.sync();
       check(world);
     } finally {
