@@ -1,18 +1,19 @@
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
-import { successorIn } from './pages.ts';
+import { successorIn, totalIn } from './pages.ts';
 import { MissingValue } from './placeholders.ts';
 import { filled, incomplete, type RestRead } from './read-pass.ts';
-import type { RestRequest } from './rest-client.ts';
+import type { RestAnswer, RestRequest } from './rest-client.ts';
 import type { RestEach } from './rest-options.ts';
+import { signOfMore } from './signs-of-more.ts';
 
 /** The rows that come from one row of the list. */
 export interface ChildRows {
   /** The row itself, with the answer as a member, or the rows of the answer. */
   rows: JsonValue[];
-  /** The server did not have the object that the row names. */
-  isAbsent: boolean;
+  /** Why the parts of the row are unknown; null if they are known. */
+  lack: string | null;
 }
 
 type Request = Pick<RestRequest, 'method' | 'url' | 'body' | 'headers'>;
@@ -43,7 +44,9 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
   const request = childRequest(read, each, row);
   const what = `${request.url.pathname} of ${name}`;
   const answer = await client.request({ ...request, what, onError: stream.onError, accepts: [404, 410] }, signal);
-  if (answer.status >= 400) return { rows: [row], isAbsent: true };
+  if (answer.status >= 400) {
+    return { rows: [row], lack: 'The server does not have the object that this row names, so its parts are unknown.' };
+  }
   const successor = successorIn(answer);
   if (successor !== null) {
     throw incomplete(
@@ -51,13 +54,15 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
       'Ask for more rows in one answer, or read these rows as a stream of their own.',
     );
   }
+  const list = listAt(answer.document, each.rows);
+  if (list !== undefined) assertWhole(list.length, { each, answer, what });
   if (each.into !== undefined) {
-    const value = each.rows.length === 0 ? answer.document : valueAt(answer.document, each.rows);
+    const value = list ?? (each.rows.length === 0 ? answer.document : valueAt(answer.document, each.rows));
     const fields = { ...row };
     setMember(fields, each.into, value ?? null);
-    return { rows: [fields], isAbsent: false };
+    const lack = `The answer for the parts of this row has nothing at ${formatDocumentPath(each.rows)}, so its parts are unknown.`;
+    return { rows: [fields], lack: value === undefined ? lack : null };
   }
-  const list = listAt(answer.document, each.rows);
   if (list === undefined) {
     throw sourceFault(`The answer for ${what} has no list at ${formatDocumentPath(each.rows)}.`, {
       suggestion: 'Correct `each.rows` of the stream, or the request of `each`.',
@@ -70,5 +75,34 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
     for (const [column, value] of parent) setMember(fields, column, value);
     return fields;
   });
-  return { rows, isAbsent: false };
+  return { rows, lack: null };
+}
+
+/** @throws a `sourceFault` if an answer does not have all children of a row */
+function assertWhole(
+  count: number,
+  { each, answer, what }: { each: RestEach; answer: RestAnswer; what: string },
+): void {
+  const { size, total, rows } = each;
+  const part = (reason: string) =>
+    incomplete(
+      `The answer for ${what} ${reason}, and \`each\` reads one answer.`,
+      'Ask for more rows in one answer, or read these rows as a stream of their own.',
+    );
+  if (size !== undefined && count >= size) throw part(`has ${count} rows, which is a full page`);
+  const stated = totalIn(answer, total, what, '`each.total`');
+  if (stated !== null && stated !== count) throw part(`has ${count} rows, and the server states ${stated}`);
+  if (total !== undefined && stated === null) {
+    throw incomplete(
+      `The answer for ${what} does not state the number of all rows, so nothing shows that it is whole.`,
+      'Correct `each.total` of the stream, or the parameter with which the API states the number.',
+    );
+  }
+  const counts = size === undefined && total === undefined;
+  const sign = signOfMore(answer.document, rows, { count, counts });
+  if (sign === null) return;
+  throw incomplete(
+    `The answer for ${what} has ${count} rows, and more rows seem to exist because of ${sign}. \`each\` reads one answer.`,
+    'Ask for more rows in one answer, or read these rows as a stream of their own. If a number has another meaning, write `size` or `total` in `each`.',
+  );
 }

@@ -149,6 +149,7 @@ export function totalIn(
   { document, headers }: RestAnswer,
   total: Exclude<PagedBy['total'], undefined> | undefined,
   what: string,
+  option = '`page.total`',
 ): number | null {
   if (total === undefined) return null;
   const isHeader = !Array.isArray(total);
@@ -158,6 +159,6 @@ export function totalIn(
   if (/^\d{1,15}$/.test(text)) return Number(text);
   const where = isHeader ? `the header ${total.header}` : formatDocumentPath(total);
   throw sourceFault(`The answer for ${what} has ${shownJson(value)} as the number of all rows, in ${where}.`, {
-    suggestion: 'Correct `page.total` of the stream.',
+    suggestion: `Correct ${option} of the stream.`,
   });
 }

@@ -62,10 +62,11 @@ interface PassRow {
   isAmbiguous: boolean;
   /** An earlier pass has given the row of the list, or another row of the list has led to the same children. */
   isGiven: boolean;
-  isAbsent: boolean;
+  /** Why the parts of the row are unknown. */
+  lack: string | null;
 }
 
-const NEW_ROW = { isRepeated: false, isAmbiguous: false, isGiven: false, isAbsent: false };
+const NEW_ROW = { isRepeated: false, isAmbiguous: false, isGiven: false, lack: null };
 
 /** Reads all records. The last page has the cursor from which changes are read. */
 export async function* readAll(read: RestRead): AsyncGenerator<Page> {
@@ -87,7 +88,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
         opened ??= openedAt(page.answer);
         if (page.total !== null) totals.push(page.total);
         last = page;
-        for (const { fields, name: rowName, isRepeated, isAmbiguous, isGiven, isAbsent } of page.rows) {
+        for (const { fields, name: rowName, isRepeated, isAmbiguous, isGiven, lack } of page.rows) {
           counts[isGone(read, fields) ? 'gone' : 'there'] += 1;
           if (isGone(read, fields)) continue;
           if (isAmbiguous) throw new Shifted(ambiguousText(read, fields, page));
@@ -97,7 +98,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
             moved.example ||= rowName ?? '';
           }
           if (isRepeated || isGiven) continue;
-          yield* pages.add(rowOf(read, fields, isAbsent), progressOf(page));
+          yield* pages.add(rowOf(read, fields, lack), progressOf(page));
         }
       }
       assertTotal(read, totals, last);
@@ -162,8 +163,8 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
         if (page.total !== null) totals.push(page.total);
         last = page;
         if ('since' in cursor) noteOlderRows(read, page, { since: cursor.since, warnings });
-        for (const { fields, isAbsent } of page.rows) {
-          const row = isGone(read, fields) ? goneRow(read, fields) : rowOf(read, fields, isAbsent);
+        for (const { fields, lack } of page.rows) {
+          const row = isGone(read, fields) ? goneRow(read, fields) : rowOf(read, fields, lack);
           yield* pages.add(row, progressOf(page));
         }
       }
@@ -226,7 +227,7 @@ async function* passOf(
         isRepeated: before === 'same' || (isOther && !leadsToRows),
         isAmbiguous: isOther && !leadsToRows,
         isGiven: isKnown || (leadsToRows && (isOther || isSecond)),
-        isAbsent: false,
+        lack: null,
       };
     });
     count += listed.filter(({ isRepeated }) => !isRepeated).length;
@@ -269,8 +270,8 @@ async function* withChildren(
     const rows = await allOrNone(read.signal, of, async (row, signal): Promise<PassRow[]> => {
       const { fields } = row;
       if (!isJsonObject(fields) || isGone(read, fields) || !isAsked(row)) return [row];
-      const { rows: children, isAbsent } = await readChildren({ ...read, signal }, each, fields);
-      return children.map((child) => ({ ...row, fields: child, isAbsent }));
+      const { rows: children, lack } = await readChildren({ ...read, signal }, each, fields);
+      return children.map((child) => ({ ...row, fields: child, lack }));
     });
     yield { rows: rows.flat(), of };
   }

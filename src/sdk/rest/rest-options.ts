@@ -289,6 +289,14 @@ const Each = z
     into: Text.optional().describe(
       'The member of the row that gets the answer at `rows`. Without it the rows of the answers are the rows of the stream.',
     ),
+    size: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'How many rows the server gives at most in one answer. An answer with so many rows is an error: it may be cut off.',
+      ),
+    total: Total.optional(),
     parent: z
       .record(z.string(), Path)
       .default({})

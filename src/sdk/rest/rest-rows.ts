@@ -8,8 +8,8 @@ import type { RestRead } from './read-pass.ts';
 
 const SHOWN_MAX = 1_000;
 
-/** A row from an element of an answer. */
-export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: JsonValue, isAbsent: boolean): SourceRow {
+/** A row from an element of an answer. @param lack why its parts are unknown; null if they are known */
+export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: JsonValue, lack: string | null): SourceRow {
   if (!isJsonObject(value)) {
     const raw = JSON.stringify(value).slice(0, SHOWN_MAX);
     const message = `An element of the list is no object: ${raw.slice(0, 100)}.`;
@@ -26,12 +26,7 @@ export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: Json
     const message = `Member ${field} holds text that was damaged before it was sent.`;
     return damageIssue({ field, message, cure: 'Correct the text in the source system.' }, value[field]);
   });
-  if (isAbsent) {
-    issues.push({
-      code: 'row.parts',
-      message: 'The server does not have the object that this row names, so its parts are unknown.',
-    });
-  }
+  if (lack !== null) issues.push({ code: 'row.parts', message: lack });
   const cut = cutListIn(value);
   if (cut !== null) {
     issues.push({

@@ -37,7 +37,7 @@ export function goneRow(read: RestRead, fields: JsonValue): SourceRow {
     const value = valueAt(fields, path) ?? null;
     key[column] = gone?.entityId === true && typeof value === 'string' ? keyInEntityId(value, column) : value;
   }
-  return { ...rowOf(read, key, false), isGone: true };
+  return { ...rowOf(read, key, null), isGone: true };
 }
 
 /**

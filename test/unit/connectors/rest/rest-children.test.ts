@@ -29,9 +29,13 @@ describe('each with `into`', () => {
     expect(rows.map(({ fields }) => fields)).toEqual(BOMS.map((bom) => ({ ...bom, lines: partsOf(bom.id) })));
   });
 
-  it('adds null if the answer lacks the path, which is not an empty list', async () => {
-    const { rows } = await readFrom((call) => (call.path === '/boms' ? answer(call) : { body: {} }), INTO);
+  it.each([
+    ['absent', {}, ['row.parts']],
+    ['null', { lines: null }, undefined],
+  ])('adds null if the list of the answer is %s, which is not an empty list', async (_name, body, codes) => {
+    const { rows } = await readFrom((call) => (call.path === '/boms' ? answer(call) : { body }), INTO);
     expect(rows[0]?.fields).toEqual({ ...BOMS[0], lines: null });
+    expect(rows[0]?.issues?.map(({ code }) => code)).toEqual(codes);
   });
 
   it.each([404, 410])('gives the row with an issue if its object is gone (%i)', async (status) => {
@@ -149,6 +153,48 @@ it.each([
     message: expect.stringContaining('A row of items has no value for {{row.id}} of `each`'),
   });
   expect(calls).toHaveLength(1);
+});
+
+describe.each([
+  ['into', INTO],
+  ['rows', ROWS],
+])('an answer for children that is not whole (%s)', (_name, stream) => {
+  const readParts = (more: object, each: object = {}) =>
+    readFrom(
+      (call) => (call.path === '/boms' ? answer(call) : { body: { lines: partsOf(1), ...more } }),
+      { ...stream, each: { ...stream.each, ...each } },
+      { key: KEY },
+    );
+
+  it.each([
+    [{ has_more: true }, '$.has_more: true'],
+    [{ total: 57 }, '$.total: 57'],
+    [{ total_count: '57' }, '$.total_count: "57"'],
+    [{ meta: { page: 1, totalPages: 3 } }, '$.meta.totalPages: 3'],
+    [{ pageInfo: { hasNextPage: true } }, '$.pageInfo.hasNextPage: true'],
+    [{ 'lines@odata.nextLink': 'more' }, '$["lines@odata.nextLink"]'],
+  ])('fails for %j', async (more, sign) => {
+    const { error } = await readParts(more);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(`of items has 3 rows, and more rows seem to exist because of ${sign}`),
+    });
+  });
+
+  it.each([
+    [{ has_more: false, total: 3, pages: 1 }, {}],
+    [{ total: 100, pages: 2 }, { size: 10 }],
+    [{ total: 100, count: 3 }, { total: '$.count' }],
+  ])('is not seen in %j with %j in `each`', async (more, each) => {
+    expect((await readParts(more, each)).error).toBeNull();
+  });
+
+  it.each([
+    [{}, { size: 3 }, 'has 3 rows, which is a full page'],
+    [{ count: 4 }, { total: '$.count' }, 'has 3 rows, and the server states 4'],
+    [{}, { total: '$.count' }, 'does not state the number of all rows'],
+  ])('fails for %j with %j in `each`', async (more, each, message) => {
+    expect((await readParts(more, each)).error).toMatchObject({ message: expect.stringContaining(message) });
+  });
 });
 
 it('sends an id with any signs as a part of one path', async () => {
