@@ -57,7 +57,7 @@ export const Auth = z
         password: secret().optional().describe('The password of the user.'),
         refreshToken: secret().optional().describe('The refresh token, for the grant `refresh_token`.'),
         refreshTokenFile: Text.optional().describe(
-          'A file with the refresh token, in place of `refreshToken`. If the server gives a new one with each use, dpp-sync writes it into the file, so the folder has to be writable.',
+          'A file with the refresh token, in place of `refreshToken`. If the server gives a new one with each use, dpp-sync writes it into the file, so the folder has to be writable. Several sources and processes may share the file: they use it one after the other, with the lock `FILE.lock` beside it.',
         ),
         scope: Text.optional().describe('The scope of the token.'),
         parameters: z.record(z.string(), z.string()).default({}).describe('Other parameters of the token request.'),

@@ -152,10 +152,11 @@ function createOAuth(auth: RestAuth & { by: 'oauth2' }, tools: LoginTools): Toke
 
   return async (signal) => {
     if (refreshTokenFile !== undefined) {
-      return await useRefreshTokenFile(tools.resolvePath(refreshTokenFile), async (token) => {
+      const use = async (token: string) => {
         tools.hide(token);
         return await refresh(token, signal);
-      });
+      };
+      return await useRefreshTokenFile(tools.resolvePath(refreshTokenFile), use, signal);
     }
     if (refreshToken === null) return await first(signal);
     if (grant === 'refresh_token') return await refreshed(refreshToken, signal);

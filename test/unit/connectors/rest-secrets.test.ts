@@ -1,15 +1,20 @@
+import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { rest } from '../../../connectors/rest/index.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { useRefreshTokenFile } from '../../../src/sdk/rest/refresh-token-file.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { readRest } from '../../support/rest/read-rest.ts';
 import { type RestCall, type RestReply, type RestServer, startRestServer } from '../../support/rest/rest-server.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
+  vi.restoreAllMocks();
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
@@ -195,6 +200,12 @@ it.each(['get', 'each'])('an address in `%s` of a stream is refused, because it 
   expect(found.map(({ message }) => message)).toEqual([expect.stringContaining('a path relative to `base`')]);
 });
 
+/** Another process, which says whether it can lock the file. */
+const LOCK_ONCE = `
+  const db = new (require('better-sqlite3'))(process.argv[1], { timeout: 0 });
+  try { db.exec('BEGIN EXCLUSIVE'); console.log('free'); } catch (error) { console.log(error.code); }
+`;
+
 describe('a file with the refresh token', () => {
   async function readWith(content: string | null, refuses = false) {
     const folder = mkdtempSync(join(tmpdir(), 'dpp-refresh-'));
@@ -229,6 +240,55 @@ describe('a file with the refresh token', () => {
       expect(readFileSync(file, 'utf8')).toBe(`refresh-${next}\n`);
       expect(statSync(file).mode & 0o777).toBe(0o600);
     }
+  });
+
+  it('is used by one reader at a time, so that no token is used twice', async () => {
+    const { file, again } = await readWith('refresh-0\n');
+    const results = await Promise.all([again(), again(), again()]);
+    expect(results.map(({ error }) => error)).toEqual([null, null, null]);
+    expect(readFileSync(file, 'utf8')).toBe('refresh-3\n');
+    expect(statSync(`${file}.lock`).mode & 0o777).toBe(0o600);
+  });
+
+  it('that another process keeps is an error', async () => {
+    const { file, again } = await readWith('refresh-0\n');
+    const holder = new Database(`${file}.lock`);
+    holder.exec('BEGIN EXCLUSIVE');
+    let now = 0;
+    vi.spyOn(systemClock, 'ticks').mockImplementation(() => now);
+    vi.spyOn(systemClock, 'sleep').mockImplementation(async (ms) => void (now += ms));
+    const { error } = await again();
+    holder.close();
+    expect(error?.message).toBe(`The file of the refresh token, ${file}, is in use by another process.`);
+    expect(error?.suggestion).toContain(`\`fuser -v ${file}.lock\``);
+  });
+
+  it('stays locked for other processes while another reader of this one waits', async () => {
+    const { file } = await readWith('refresh-0\n');
+    const { signal } = new AbortController();
+    const lockedElsewhere = () =>
+      spawnSync(process.execPath, ['-e', LOCK_ONCE, `${file}.lock`], { encoding: 'utf8' }).stdout.trim();
+    const found: string[] = [];
+    let second = Promise.resolve('');
+    const waits = new Promise<void>((resolve) => {
+      vi.spyOn(systemClock, 'sleep').mockImplementation(async () => {
+        resolve();
+        await new Promise(setImmediate);
+      });
+    });
+    await useRefreshTokenFile(
+      file,
+      async () => {
+        second = useRefreshTokenFile(file, async () => ({ given: '', next: null }), signal);
+        await Promise.race([waits, second]);
+        found.push(lockedElsewhere());
+        return { given: '', next: null };
+      },
+      signal,
+    );
+    await second;
+    found.push(lockedElsewhere());
+    expect(found).toEqual(['SQLITE_BUSY', 'free']);
   });
 
   it('keeps its token if the login fails', async () => {

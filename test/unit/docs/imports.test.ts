@@ -23,7 +23,7 @@ const ALLOWED: Record<string, string[]> = {
 };
 /** Packages that only the part may import which exists for them. */
 const OWNED: Record<string, string[]> = {
-  'better-sqlite3': ['ledger', 'sandbox', 'connectors'],
+  'better-sqlite3': ['ledger', 'sandbox', 'connectors', 'sdk'],
   pg: ['connectors'],
   mysql2: ['connectors'],
   mssql: ['connectors'],
