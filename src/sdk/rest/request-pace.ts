@@ -18,6 +18,7 @@ export function createRequestPace({ concurrent, perSecond }: Pick<RestLimits, 'c
   const fastest = 1_000 / perSecond;
   let between = fastest;
   let nextAt = 0;
+  const slower = (): number => Math.min(SLOWEST_MS, Math.max(SLOW_AT_FIRST_MS, between * SLOWER));
 
   return {
     /** Does work when it is its turn. */
@@ -35,9 +36,11 @@ export function createRequestPace({ concurrent, perSecond }: Pick<RestLimits, 'c
     answered(): void {
       between = Math.max(fastest, between * FASTER);
     },
+    /** How long the next request waits after a refusal that asks for this wait. */
+    waitAfterRefusal: (waitMs: number): number => Math.max(waitMs, slower()),
     /** Call it for each 429. No request begins before the wait is over. */
     refused(waitMs: number): void {
-      between = Math.min(SLOWEST_MS, Math.max(SLOW_AT_FIRST_MS, between * SLOWER));
+      between = slower();
       nextAt = Math.max(nextAt, systemClock.ticks() + Math.max(waitMs, between));
     },
   };

@@ -148,11 +148,13 @@ export function createRestClient(
   async function request(asked: RestRequest, signal: AbortSignal): Promise<RestAnswer> {
     const what = `The request for ${asked.what}`;
     let failed = 0;
-    let waitedMs = 0;
+    let refusedAt: number | null = null;
     let hasNewLogin = false;
     const later = async (waitMs: number, reason: string): Promise<void> => {
-      waitedMs += Math.max(waitMs, 1_000);
-      if (waitedMs > limits.wait) {
+      const now = systemClock.ticks();
+      // The waits for the pace count too, because refusals make it slower.
+      refusedAt ??= now;
+      if (now - refusedAt + pace.waitAfterRefusal(waitMs) > limits.wait) {
         throw faults.refused(
           `${what} was refused because of too many requests (${reason}), and the waits would be longer than ${formatPeriod(limits.wait)} in all (\`limits.wait\`).`,
           'Lower `limits.perSecond` in the options of the source, or ask the owner of the API for a higher limit.',

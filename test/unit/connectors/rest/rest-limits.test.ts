@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rest } from '../../../../connectors/rest/index.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
 import { createRequestPace } from '../../../../src/sdk/rest/request-pace.ts';
 import { idsOf, readFrom } from '../../../support/rest/read-from.ts';
 import { type RestReply, startRestServer } from '../../../support/rest/rest-server.ts';
@@ -64,6 +65,16 @@ describe('a request that was refused because there were too many', () => {
       fault(`was refused because of too many requests (${status}), and the waits would be longer than 1 minute in all`),
     );
     expect(calls).toHaveLength(1);
+  });
+
+  it('waits for `limits.wait` in all, with the waits for the pace that refusals have made slower', async () => {
+    let now = 0;
+    vi.spyOn(systemClock, 'ticks').mockImplementation(() => now);
+    vi.spyOn(systemClock, 'sleep').mockImplementation(async (ms) => void (now += ms));
+    const options = { limits: { perSecond: 1000, wait: '2m' } };
+    const { error } = await readFrom(() => ({ status: 429, headers: { 'retry-after': '0' } }), ITEMS, { options });
+    expect(error).toMatchObject(fault('the waits would be longer than 2 minutes in all'));
+    expect(now).toBeLessThanOrEqual(120_000);
   });
 
   it('does not let later requests wait for longer than the one that has failed', async ({ signal }) => {
