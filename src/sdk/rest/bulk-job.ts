@@ -33,7 +33,7 @@ export async function* readBulkRows(read: RestRead, asked: Asked): AsyncGenerato
   if (typeof address !== 'string') throw jobFault(read, `has ${JSON.stringify(address)} as the address of its file`);
   let lines = 0;
   let rows: JsonValue[] = [];
-  for await (const line of linesOf(read, address)) {
+  for await (const line of linesOf(read, address, count === null)) {
     lines += 1;
     const isChild = page.parent !== undefined && isJsonObject(line) && memberOf(line, page.parent) !== undefined;
     if (isChild !== page.children) continue;
@@ -104,10 +104,11 @@ function countIn(answer: RestAnswer, path: NonNullable<BulkPage['count']>, name:
   });
 }
 
-async function* linesOf(read: RestRead, address: string): AsyncGenerator<JsonValue> {
+/** @param needsLength true if nothing else shows that the file is whole */
+async function* linesOf(read: RestRead, address: string, needsLength: boolean): AsyncGenerator<JsonValue> {
   const { client, name, signal } = read;
   const what = `The file of the bulk job of ${name}`;
-  const body = await client.openResult(address, what, signal);
+  const body = await client.openResult(address, { what, needsLength }, signal);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let number = 0;
   let rest = '';

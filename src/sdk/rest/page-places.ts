@@ -40,6 +40,8 @@ export interface AnsweredPage {
   answer: RestAnswer;
   /** All elements of the list in the answer, before anything is left out. */
   rows: readonly JsonValue[];
+  /** The path of that list. */
+  list: readonly PathStep[];
   place: PlaceOfPage;
   /** The number of all rows that the answer states; null if it states none. */
   total: number | null;

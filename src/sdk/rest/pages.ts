@@ -1,13 +1,15 @@
 // How each kind of paging goes on after an answer, and what proves that it was the last one. Nothing is guessed: an answer that does
 // not fit the declared kind is an error, never an end.
 
-import { isJsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
+import { isJsonObject, memberOf } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { nextCounted } from './counted-pages.ts';
+import { disorderIn } from './keyset-order.ts';
 import { type AnsweredPage, flagAt, type PagedBy, type PlaceOfPage, shownJson, unclear } from './page-places.ts';
 import { textOf } from './placeholders.ts';
 import type { RestAnswer } from './rest-client.ts';
+import { signOfMore } from './signs-of-more.ts';
 
 export function firstPlace(page: PagedBy): PlaceOfPage {
   if (page.by === 'page') return { values: { page: page.first, size: page.size }, start: 0 };
@@ -67,34 +69,29 @@ function placeAfter(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
 }
 
 /** @throws a `sourceFault` if the rows are not in the order of their values, because the next page would skip some of them */
-function nextKey(page: PagedBy & { by: 'keyset' }, { rows, what }: AnsweredPage): PlaceOfPage | null {
+function nextKey(page: PagedBy & { by: 'keyset' }, { rows, place, what }: AnsweredPage): PlaceOfPage | null {
   const values = rows.map((row) => valueAt(row, page.after) ?? null);
   const after = values.at(-1);
   if (after === undefined) return null;
   if (typeof after !== 'string' && typeof after !== 'number') {
     throw unclear(what, `the last row has ${shownJson(after)} at ${formatDocumentPath(page.after)}`);
   }
-  // Only the server knows the order of texts.
-  const steps = values.slice(1).map((value, at) => stepBetween(values[at] ?? null, value));
-  const direction = steps.find((step) => step !== null && step !== 0);
-  const wrong = steps.findIndex((step) => step !== null && step !== direction);
-  if (wrong >= 0) {
+  // The next page begins after the last row of this one. A server that gives that row again has obeyed as well.
+  const before = place.values['after'] ?? null;
+  const disorder = disorderIn(before === null || before === values[0] ? values : [before, ...values]);
+  if (disorder !== null) {
     throw unclear(
       what,
-      `the rows are not in the order of different values, because ${shownJson(values[wrong + 1])} follows ${shownJson(values[wrong])} at ${formatDocumentPath(page.after)}`,
+      `the rows are not in the order of different values, because ${shownJson(disorder[1])} follows ${shownJson(disorder[0])} at ${formatDocumentPath(page.after)}`,
     );
   }
   return { values: { after } };
 }
 
-/** Whether the second value is greater (1), smaller (-1) or the same (0); null for texts that differ. */
-function stepBetween(first: JsonValue, second: JsonValue): number | null {
-  if (typeof first === 'number' && typeof second === 'number') return Math.sign(second - first);
-  return first === second ? 0 : null;
-}
-
-/** The end of pages that lead to each other, if a full page without a successor does not contradict it. */
-function endOfLinks(size: number | undefined, { rows, what }: AnsweredPage): null {
+/** The end of pages that lead to each other, if nothing in the answer contradicts it. */
+function endOfLinks(size: number | undefined, { answer, rows, list, what }: AnsweredPage): null {
+  const where = successorIn(answer) ?? signOfMore(answer.document, list, { count: rows.length, counts: false });
+  if (where !== null) throw unclear(what, `the place of the next page is empty, and the answer has ${where}`);
   if (size === undefined || rows.length < size) return null;
   throw unclear(what, `a full page of ${rows.length} rows leads to no other page`);
 }
@@ -102,10 +99,16 @@ function endOfLinks(size: number | undefined, { rows, what }: AnsweredPage): nul
 /** Members in which answers usually have the address of another page. */
 const NEXT_MEMBERS = ['next', 'nextLink', '@odata.nextLink', '__next', 'next_page', 'nextPage'];
 
-function assertWhole(page: PagedBy & { by: 'none' }, { answer, rows, what }: AnsweredPage): void {
+function assertWhole(page: PagedBy & { by: 'none' }, at: AnsweredPage): void {
+  const { answer, rows, list, what } = at;
   const where = successorIn(answer);
   if (where !== null) {
     throw unclear(what, `the stream has \`page: { by: none }\`, and the answer has another page in ${where}`);
+  }
+  const counts = page.total === undefined;
+  const sign = signOfMore(answer.document, list, { count: rows.length, counts }) ?? (counts ? totalAbove(at) : null);
+  if (sign !== null) {
+    throw unclear(what, `the stream has \`page: { by: none }\`, and the answer has ${rows.length} rows and ${sign}`);
   }
   if (page.size !== undefined && rows.length >= page.size) {
     throw unclear(
@@ -113,6 +116,15 @@ function assertWhole(page: PagedBy & { by: 'none' }, { answer, rows, what }: Ans
       `the stream has \`page: { by: none }\`, and the answer has ${rows.length} rows, which is a full page`,
     );
   }
+}
+
+const TOTAL_HEADERS = ['x-total-count', 'x-total', 'x-wp-total'];
+
+/** The header with which an answer says that there are more rows; null if there is none. */
+function totalAbove({ answer: { headers }, rows }: AnsweredPage): string | null {
+  const valueOf = (name: string) => [headers[name]].flat()[0] ?? '';
+  const name = TOTAL_HEADERS.find((one) => /^\d{1,15}$/.test(valueOf(one)) && Number(valueOf(one)) > rows.length);
+  return name === undefined ? null : `the header ${name}: ${valueOf(name)}`;
 }
 
 /** Where an answer that should be whole has the address of another page; null if it has none. */

@@ -119,7 +119,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     // The caller counts the rows of a page before the end is decided.
     const held: RawPage = { ...current, isLast: false };
     yield held;
-    const next = nextPlace(page, { answer, rows: found, place, total, canResize, what });
+    const next = nextPlace(page, { answer, rows: found, list: stream.rows, place, total, canResize, what });
     if (stream.cap !== undefined && count() >= stream.cap) {
       const fault = incomplete(
         `${name} has given ${count()} rows, which is the most that the server gives for one request (\`cap\`), so there may be more.`,

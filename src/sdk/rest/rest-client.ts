@@ -331,7 +331,11 @@ export function createRestClient(
       return withoutParameters(url, loginParameters);
     },
     /** Opens a file that a job has written, without the login: its address may lie on another server. */
-    async openResult(address: string, what: string, signal: AbortSignal): Promise<Readable> {
+    async openResult(
+      address: string,
+      { what, needsLength }: { what: string; needsLength: boolean },
+      signal: AbortSignal,
+    ): Promise<Readable> {
       const url = URL.canParse(address) ? new URL(address) : null;
       if (url === null || (url.protocol !== 'https:' && !isHere(url))) {
         throw faults.refused(`The address of ${what} is not one with https.`, 'Check `page.result` of the stream.');
@@ -341,8 +345,16 @@ export function createRestClient(
         signal.throwIfAborted();
         let fault: Error;
         try {
-          const { statusCode, body } = await send(url, { dispatcher: agent, method: 'GET', signal });
+          const { statusCode, headers, body } = await send(url, { dispatcher: agent, method: 'GET', signal });
           body.on('error', leftToReader);
+          const hasLength = ['content-length', 'transfer-encoding'].some((name) => headers[name] !== undefined);
+          if (statusCode === 200 && needsLength && !hasLength) {
+            body.destroy();
+            throw faults.refused(
+              `${what} has no length, so a file that was cut off would look whole.`,
+              'Name the number of its lines in `page.count` of the stream.',
+            );
+          }
           if (statusCode === 200) return onExchange === undefined ? body : recordedFile(body, url, onExchange);
           body.destroy();
           fault = faults.refused(`${what} could not be downloaded: the server answers with ${statusCode}.`, AGAIN);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { isJsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
 import { type Connector, defineConnector, type StreamTarget, sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
@@ -170,6 +170,7 @@ async function checkRead(read: RestRead) {
       rows.every((row) => valueAt(row, changes.by) === undefined)
         ? [`The rows of ${name} have no ${formatDocumentPath(changes.by)}, which \`changes.by\` names.`]
         : []),
+      ...weakProof(read, rows),
       ...(rows.length > 0 && rows.every((row) => isGone(read, row))
         ? [`Every row on the first page of ${name} counts as gone. Check \`changes.gone.at\`.`]
         : []),
@@ -184,6 +185,22 @@ async function checkRead(read: RestRead) {
     };
   }
   return { found: 'no answer' };
+}
+
+/** A warning if the pages of a stream end without anything that a cut read would contradict. */
+function weakProof({ name, stream: { page } }: RestRead, rows: readonly JsonValue[]): string[] {
+  if (page.by === 'bulkJob' || page.total !== undefined) return [];
+  const cure = 'so that a read that was cut off is noticed.';
+  if (page.by === 'keyset' && rows.some((row) => typeof valueAt(row, page.after) === 'string')) {
+    return [
+      `Only the server knows the order of the texts at ${formatDocumentPath(page.after)}. Check that the request of ${name} sorts by them, or declare \`page.total\`, ${cure}`,
+    ];
+  }
+  const isLinked = page.by === 'nextLink' || page.by === 'header' || (page.by === 'cursor' && page.end === 'nullToken');
+  if (!isLinked || page.size !== undefined) return [];
+  return [
+    `Only an answer without a next page shows the end of ${name}. If the API can, declare \`page.size\` or \`page.total\`, ${cure}`,
+  ];
 }
 
 /** A time before all changes, with which a request for changes gives any rows. */

@@ -114,6 +114,21 @@ describe('a bulk job', () => {
   });
 });
 
+it('a file without a length and without a number of its lines may be cut off, so it is refused', async () => {
+  const raw = createServer((request) => {
+    request.socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${FILE}`);
+  });
+  await new Promise<void>((resolve) => raw.listen(0, '127.0.0.1', resolve));
+  job.file = `http://127.0.0.1:${(raw.address() as AddressInfo).port}/result`;
+  try {
+    const { count: _, ...page } = JOB.page;
+    expect((await read({ ...JOB, page })).error?.message).toContain('has no length');
+    expect(idsOf((await read()).rows)).toEqual([1, 2, 3, 4]);
+  } finally {
+    await new Promise((resolve) => raw.close(resolve));
+  }
+});
+
 describe('a body that is left before its end', () => {
   let endless: Server;
   beforeEach(async () => {

@@ -54,3 +54,19 @@ it('check warns if every row of the first page counts as gone', async () => {
   const { warnings } = await check({ body: { items: [{ id: 1, state: 'here' }], total: 1 } }, stream);
   expect(warnings).toContain('Every row on the first page of items counts as gone. Check `changes.gone.at`.');
 });
+
+it.each([
+  ['links', { by: 'nextLink', next: '$.next' }, 'Only an answer without a next page shows the end of items.'],
+  ['tokens', { by: 'cursor', cursor: '$.next', query: { c: '{{cursor}}' } }, 'Only an answer without a next page'],
+  [
+    'texts that follow each other',
+    { by: 'keyset', after: '$.id', size: 10, query: { after: '{{after}}' } },
+    'Only the server knows the order of the texts at $.id.',
+  ],
+])('check warns if nothing contradicts the end of pages with %s', async (_name, page, text) => {
+  const reply = { body: { items: [{ id: 'a' }], next: null, total: 1 } };
+  const { warnings } = await check(reply, { get: 'items', rows: '$.items', page });
+  expect(warnings).toEqual([expect.stringContaining(text)]);
+  const counted = { get: 'items', rows: '$.items', page: { ...page, total: '$.total' } };
+  expect((await check(reply, counted)).warnings).toBeUndefined();
+});

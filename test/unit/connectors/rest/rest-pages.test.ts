@@ -276,7 +276,7 @@ describe('pages by key', () => {
 
   it('fails if the server does not sort by the value', async () => {
     const { error } = await readFrom(() => ({ body: { items: rowsOf([1, 3, 2]) } }), KEYSET);
-    expect(error).toMatchObject(fault('2 follows 3 at $.id'));
+    expect(error).toMatchObject(fault('3 follows 1 at $.id'));
   });
 
   it('fails if two rows have the same value, of which the next page would skip one', async () => {
@@ -416,6 +416,10 @@ describe('one page', () => {
   it.each([
     ['a next link', { next: '/items?page=2' }, {}, 'has another page in `next`'],
     ['a next link of OData v2', { d: { __next: '/items?page=2' } }, {}, 'has another page in `__next`'],
+    ['a flag for more', { meta: { has_more: true } }, {}, 'has 25 rows and $.meta.has_more: true'],
+    ['a larger total', { total: 16_000 }, {}, 'has 25 rows and $.total: 16000'],
+    ['a larger total in a header', {}, { 'x-total-count': '26' }, 'has 25 rows and the header x-total-count: 26'],
+    ['more pages', { page: 1, pages: 3 }, {}, 'has 25 rows and $.pages: 3'],
     ['a header Link', {}, { link: '</items?page=2>; rel="next"' }, 'has another page in the header Link'],
   ])('fails if the answer has %s', async (_name, members, headers, text) => {
     const { error } = await readFrom(() => ({ headers, body: { items: ROWS, ...members } }), NONE);
@@ -425,6 +429,57 @@ describe('one page', () => {
   it('fails if the answer has as many rows as the server gives at most', async () => {
     const { error } = await readFrom(() => ({ body: { items: ROWS } }), { ...NONE, page: { by: 'none', size: 25 } });
     expect(error).toMatchObject(fault('has 25 rows, which is a full page'));
+  });
+});
+
+it('takes no answer for whole because of its numbers of rows, pages and prices that are no more', async () => {
+  const body = { items: ROWS, total: 25, page: 1, pages: 1, has_more: false, next: null, data: { total: '199.90' } };
+  const { rows, error } = await readFrom(() => ({ body }), { get: 'items', rows: '$.items', page: { by: 'none' } });
+  expect([error, idsOf(rows)]).toEqual([null, ALL]);
+});
+
+it.each([
+  ['an address', { by: 'nextLink', next: '$.nxt' }, { next: '/items?page=2' }, '`next`'],
+  ['a token', { by: 'cursor', cursor: '$.token', query: { c: '{{cursor}}' } }, { has_more: true }, '$.has_more: true'],
+])('takes no answer without %s for the last one if it says that there are more', async (_name, page, members, text) => {
+  const { error } = await readFrom(() => ({ body: { items: ROWS, ...members } }), { ...KEYSET, query: {}, page });
+  expect(error).toMatchObject(fault(`the place of the next page is empty, and the answer has ${text}`));
+});
+
+describe('the order of pages that follow a value', () => {
+  /** Gives the rows after a value in an order that the server has itself. */
+  const inOrder = (ids: readonly (string | number)[], give: (id: string | number, after: string) => boolean) =>
+    readFrom(({ query }) => {
+      const after = query.get('after');
+      const items = ids.filter((id) => after === null || give(id, after)).map((id) => ({ id }));
+      return { body: { items: items.slice(0, 10) } };
+    }, KEYSET);
+  const byLast = (one: string, other: string) => (one.slice(-1) + one < other.slice(-1) + other ? -1 : 1);
+  const texts = ALL.map((id) => `u${String(id).padStart(3, '0')}`);
+
+  it('is not that of texts if the server ignores the sort', async () => {
+    const { error } = await inOrder(texts.toSorted(byLast), (id, after) => id > after);
+    expect(error).toMatchObject(fault('because "u003" follows "u022" at $.id'));
+  });
+
+  it('is not that of the page before if the first row of a page lies before it', async () => {
+    const ids = [...ALL.slice(10, 20), ...ALL.slice(0, 10)];
+    const { error } = await inOrder(
+      ids,
+      (id, after) => Number(id) !== Number(after) && Number(after) === 20 && Number(id) < 11,
+    );
+    expect(error).toMatchObject(fault('because 1 follows 20 at $.id'));
+  });
+
+  it.each([
+    ['texts', texts],
+    ['texts of different lengths', ['a10', 'a9', 'a11']],
+    ['letters', ['b', 'c', 'a', 'B', 'ä', '👍1', '👍2']],
+    ['days', ['31.12.2025', '01.01.2026', '02.01.2026']],
+    ['GUIDs', [2, 1, 3].map((start) => `${start}f2504e0-4f89-11d3-9a0c-0305e82c330${start}`)],
+  ])('may be any order of %s that only the server knows', async (_name, ids) => {
+    const { rows, error } = await inOrder(ids, (id, after) => ids.indexOf(String(id)) > ids.indexOf(after));
+    expect([error, idsOf(rows)]).toEqual([null, ids]);
   });
 });
 
