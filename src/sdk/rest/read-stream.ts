@@ -160,6 +160,10 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
           return;
         }
         opened ??= openedAt(page.answer);
+        if ('since' in cursor && opened !== null && opened < cursor.since) {
+          yield { rows: [], beginAgain: clockWentBack(read, { since: cursor.since, opened }) };
+          return;
+        }
         if (page.total !== null) totals.push(page.total);
         last = page;
         if ('since' in cursor) noteOlderRows(read, page, { since: cursor.since, warnings });
@@ -391,10 +395,9 @@ function cursorAfter(
 /** What the rows of a read depend on. A cursor of another request would skip rows. */
 function requestId({ stream, client }: RestRead): string {
   const { get, method, query, body, headers, rows, changes, each } = stream;
-  return sha256Url(JSON.stringify([client.base.href, get, method, query, body, headers, rows, changes, each])).slice(
-    0,
-    16,
-  );
+  return sha256Url(
+    JSON.stringify([client.base.href, client.account, get, method, query, body, headers, rows, changes, each]),
+  ).slice(0, 16);
 }
 
 /** A stored cursor, or why a read cannot go on from it. */
@@ -411,6 +414,12 @@ function cursorOf(read: RestRead, stored: JsonValue | null): RestCursor | string
   }
   if (request !== requestId(read)) return `The request of ${name} has changed since its last read.`;
   return typeof link === 'string' ? { request, link } : { request, since: Number(since) };
+}
+
+/** A clock that was ahead once has left out the changes that came while the right time was before it. */
+function clockWentBack({ name }: RestRead, { since, opened }: { since: number; opened: number }): string {
+  const [now, before] = [opened, since].map((at) => new Date(at).toISOString());
+  return `The clock of the server shows ${now}, and at the last read of ${name} it showed ${before}, so changes may be missing.`;
 }
 
 function withoutCursor({ name }: RestRead): string {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { Agent, request as send } from 'undici';
 import { fullJitterMs, systemClock } from '../../lib/clock.ts';
 import { Fault } from '../../lib/errors.ts';
+import { sha256Url } from '../../lib/hash.ts';
 import { type JsonValue, parseExactly } from '../../lib/json.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
@@ -319,6 +320,8 @@ export function createRestClient(
 
   return {
     base,
+    /** A digest of what decides, beside a request, which rows the server gives: the user, and headers such as that of a tenant. */
+    account: accountOf(options),
     request,
     clean: faults.clean,
     /** The address of a path or link. @throws a `sourceFault` for a link to another server, because it would get the login */
@@ -371,6 +374,18 @@ export function createRestClient(
     faultOf: (what: string, error: unknown): Error => faults.of(what, error),
     close: (): Promise<void> => agent.destroy(),
   };
+}
+
+/** Keys, passwords and tokens of `auth` are left out: the account stays the same when they change. */
+function accountOf({ auth, headers }: Pick<RestSource, 'auth' | 'headers'>): string {
+  const { user, clientId, scope }: { user?: string; clientId?: string; scope?: string } = {
+    ...('user' in auth && auth.user !== undefined ? { user: auth.user } : {}),
+    ...('clientId' in auth ? { clientId: auth.clientId } : {}),
+    ...('scope' in auth && auth.scope !== undefined ? { scope: auth.scope } : {}),
+  };
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  named.sort(([a], [b]) => (a < b ? -1 : 1));
+  return sha256Url(JSON.stringify([user, clientId, scope, named]));
 }
 
 /** The fault of an answer that has too many levels for JSON to be read or written. */

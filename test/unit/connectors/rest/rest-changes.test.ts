@@ -88,6 +88,34 @@ describe('the time from which changes are read', () => {
 
 describe('a read of changes begins with everything', () => {
   const answer = () => reply([row(1)]);
+  it('if the clock of the server was ahead at the read before', async () => {
+    const { changes } = await readTwice(({ query }) =>
+      query.has('since') ? reply([row(2)]) : reply([row(1)], { date: 'Fri, 02 Jan 2026 12:00:00 GMT' }),
+    );
+    expect(changes.pages).toEqual([
+      {
+        rows: [],
+        beginAgain:
+          'The clock of the server shows 2026-01-01T12:00:00.000Z, and at the last read of items it showed 2026-01-02T12:00:00.000Z, so changes may be missing.',
+      },
+    ]);
+  });
+
+  const basic = (password: string) => ({ by: 'basic', user: 'reader', password });
+  it.each([
+    ['the header of another tenant', { headers: { 'X-Company': '2' }, auth: basic('a') }, true],
+    ['another user', { headers: { 'X-Company': '1' }, auth: { ...basic('a'), user: 'other' } }, true],
+    ['another password, but then it goes on', { headers: { 'X-Company': '1' }, auth: basic('b') }, false],
+  ])('if the source has %s', async (_name, options, beginsAgain) => {
+    const before = { headers: { 'X-Company': '1' }, auth: basic('a') };
+    const changes = await withAnswers(answer, async (read) => {
+      const { cursor = null } = await read(ITEMS, { options: before });
+      return await read(ITEMS, { options, mode: 'changes', cursor });
+    });
+    expect(changes.error).toBeNull();
+    expect(changes.pages.some(({ beginAgain }) => beginAgain !== undefined)).toBe(beginsAgain);
+  });
+
   it('without a read before', async () => {
     const { pages, calls } = await readFrom(answer, ITEMS, { mode: 'changes' });
     expect(pages).toEqual([{ rows: [], beginAgain: 'items was not read completely yet.' }]);
