@@ -265,6 +265,7 @@ async function loadConfigWith<Checked, Loaded extends object>(
     warnings: findings.warnings,
     resolvePath,
     scrub: (text) => secrets.scrub(text),
+    scrubWhole: (text) => secrets.scrubWhole(text),
   };
 }
 

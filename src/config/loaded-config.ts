@@ -136,6 +136,8 @@ export interface LedgerConfig {
   resolvePath(path: string): string;
   /** Removes all known secrets from a text that a connector has written (I7). */
   scrub(text: string): string;
+  /** Like `scrub`, and nothing of a secret is kept, for texts that are given to others. */
+  scrubWhole(text: string): string;
 }
 
 /** The parts of a config that decide what a row becomes. */

@@ -7,17 +7,20 @@ const PERSONAL = wordsIn(`
   signature address addressline street streetname housenumber postcode postalcode zip zipcode birthday birthdate
   dateofbirth iban bic ssn passportnumber taxnumber user username login author createdby updatedby modifiedby
   changedby createdbyuser lastmodifiedby lastchangedby owner responsible employee salesperson purchaser customername
-  lastchangedbyuser ernam aenam
+  lastchangedbyuser ernam aenam bearbeiter sachbearbeiter
   vorname nachname ansprechpartner telefon handy adresse anschrift strasse straße hausnummer plz geburtsdatum benutzer
 `);
 const SECRET = wordsIn(`
-  token secret password passwd pwd apikey accesskey privatekey secretkey clientsecret authorization credential
+  token secret consumerkey password passwd pwd apikey accesskey privatekey secretkey clientsecret authorization credential
   credentials session sessionid cookie jwt sig hmac
 `);
 
 function wordsIn(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/));
 }
+
+/** Words after which the word before them still says what the member is, such as `ownerName` and `phone_work`. */
+const QUALIFIER = wordsIn('name info work home office private business mobile value text');
 
 export type Privacy = 'personal' | 'secret';
 
@@ -37,6 +40,14 @@ export function createPrivateNames(added: readonly string[]): (name: string) => 
 
 function privacyOf(name: string): Privacy | null {
   const words = (name.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})/gu) ?? []).map((word) => word.toLowerCase());
+  for (;;) {
+    const privacy = privacyOfEnd(words);
+    if (privacy !== null || words.length < 2 || !QUALIFIER.has(words.at(-1) ?? '')) return privacy;
+    words.pop();
+  }
+}
+
+function privacyOfEnd(words: readonly string[]): Privacy | null {
   const ends = words
     .map((_, at) => words.slice(at).join(''))
     .flatMap((end) => [end, end.replace(/s$/, ''), end.replace(/es$/, '')]);

@@ -36,7 +36,7 @@ export async function recordSource(id: string, options: RecordOptions, context: 
   let onExchange: (exchange: Exchange) => void = () => {};
   const reader = await openSource(source, config, await context.log(), (exchange) => onExchange(exchange));
   const replacements = createReplacements();
-  const tools = { replacements, scrub: (text: string) => config.scrub(text), members: options.redact };
+  const tools = { replacements, scrub: (text: string) => config.scrubWhole(text), members: options.redact };
   const files: { stream: string; file: string; snapshot: number; changes: number; whole: boolean }[] = [];
   const replaced: Replaced = new Map();
   try {

@@ -114,6 +114,9 @@ export function redactExchanges(
       const [name, value] = splitAt(pair, '=');
       if (value === null) return pair;
       const plain = decoded(value);
+      // A secret of digits alone would be read as a number.
+      const bare = scrub(plain);
+      if (bare !== plain) return `${name}=${encodeURIComponent(bare)}`;
       const own = isPrivate(privacyOf(name), plain) ? replacementOf(plain, name) : redactedBody(plain);
       return own === plain ? pair : `${name}=${encodeURIComponent(own)}`;
     });

@@ -24,19 +24,19 @@ export function createSecretStore() {
   const fresh = new Set<string>();
   const finder = createSecretFinder();
 
-  function find(text: string, searched: Searched): { start: number; end: number }[] {
+  function find(text: string, searched: Searched, shows = true): { start: number; end: number }[] {
     if (known.size === 0) return [];
     for (const secret of fresh) {
       finder.add({ secret, shown: shownLength(secret), isApiKey: known.get(secret) === true });
     }
     fresh.clear();
-    return finder.find(text, searched);
+    return finder.find(text, searched, shows);
   }
 
-  function scrubbed(text: string, searched: Searched): string {
+  function scrubbed(text: string, searched: Searched, shows = true): string {
     let clean = '';
     let end = 0;
-    for (const range of find(text, searched)) {
+    for (const range of find(text, searched, shows)) {
       clean += `${text.slice(end, range.start)}…`;
       end = range.end;
     }
@@ -62,6 +62,8 @@ export function createSecretStore() {
      * percent-encoding, JSON escapes or base64.
      */
     scrub: (text: string): string => scrubbed(text, 'text'),
+    /** Like `scrub`, and nothing of a whole secret is kept. */
+    scrubWhole: (text: string): string => scrubbed(text, 'text', false),
     /**
      * One value of a document as it may be shown. A value with white space is free text. Any other value may be an id, a
      * key or an address, so only whole secrets and 16 characters in a row are removed: a program that reads the document
@@ -140,7 +142,7 @@ export function createSecretFinder() {
     likely[hash & 0xffff] = 1;
   }
 
-  function find(text: string, searched: Searched): { start: number; end: number }[] {
+  function find(text: string, searched: Searched, shows = true): { start: number; end: number }[] {
     if (text.length < RUN) return [];
     const { codes, starts, ends, length } = decode(text);
     const found: { start: number; end: number }[] = [];
@@ -159,7 +161,7 @@ export function createSecretFinder() {
     for (let at = 0; at + RUN <= length; at += 1) {
       if (likely[hash & 0xffff] === 1) {
         const target = byHash.get(hash)?.find((one) => one.within.includes(searched) && isAt(one, codes, at, length));
-        if (target !== undefined) cover(at + target.keep, at + target.length - 1);
+        if (target !== undefined) cover(at + (shows ? target.keep : 0), at + target.length - 1);
       }
       hash = roll(hash, codes[at] ?? 0, codes[at + RUN] ?? 0);
     }
@@ -174,7 +176,11 @@ export function createSecretFinder() {
     add(secret: FoundSecret): void {
       for (const target of targetsOf(secret)) if (target.length >= RUN) add(target);
     },
-    /** Finds the parts that have to be removed, in order and without overlap. */
+    /**
+     * Finds the parts that have to be removed, in order and without overlap.
+     *
+     * @param shows false if the first characters of a whole secret may not be shown
+     */
     find,
   };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createPrivateNames } from '../../../src/cli/recording/private-members.ts';
 import { type Replaced, redactExchanges } from '../../../src/cli/recording/redact.ts';
 import { createReplacements } from '../../../src/cli/recording/replacements.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 
 /** Redacts one answer, and the request after it. */
 function redacted(body: unknown, path = '/items', next = '{}') {
@@ -29,6 +30,10 @@ describe('the members that a recording replaces', () => {
     'ShipTo_Address',
     'createdBy',
     'remark',
+    'ownerName',
+    'phone_work',
+    'contact_info',
+    'bearbeiter',
   ])('replaces %s, which is about people', (name) => {
     expect(privacyOf(name)).toBe('personal');
   });
@@ -62,6 +67,24 @@ describe('what a recording replaces', () => {
     const { nextToken } = JSON.parse(text) as { nextToken: string };
     expect(nextToken).not.toBe('abcdef/1234567890=');
     expect(path).toBe(`/items?pageToken=${encodeURIComponent(nextToken)}&limit=20`);
+  });
+
+  it('a secret of the config is replaced as a whole, also one of digits alone', () => {
+    const secrets = createSecretStore();
+    const [key, pin] = ['access-9f3a7c21-of-the-shop', '4711081547110815'];
+    for (const secret of [key, pin]) secrets.add(secret);
+    const exchange = {
+      request: { method: 'GET', origin: 'https://erp.example.com', path: `/items?k=${key}&p=${pin}`, body: '' },
+      answer: { status: 200, headers: {}, body: JSON.stringify({ used: key }) },
+    };
+    const tools = { replacements: createReplacements(), scrub: secrets.scrubWhole, members: [] };
+    const [first] = redactExchanges([exchange], tools, new Map());
+    expect(first?.request.path).toBe('/items?k=%E2%80%A6&p=%E2%80%A6');
+    expect(first?.answer.body).toBe('{"used":"…"}');
+  });
+
+  it('a literal consumer key of a request is replaced', () => {
+    expect(redacted({}, '/items?consumer_key=ck_0123456789').path).not.toContain('0123456789');
   });
 
   it('a value in a link is replaced although only the next answer shows that it is about people', () => {
