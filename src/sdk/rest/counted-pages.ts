@@ -5,43 +5,52 @@
 // takes a page of another size. If the size cannot be changed, the page before is requested again after the next one.
 
 import type { JsonValue } from '../../lib/json.ts';
-import { type AnsweredPage, flagAt, type PagedBy, type PlaceOfPage, Shifted, unclear } from './page-places.ts';
+import {
+  type AnsweredPage,
+  flagAt,
+  type PagedBy,
+  type PlaceOfPage,
+  Shifted,
+  unclear,
+  WITHOUT_ROWS,
+} from './page-places.ts';
 
 type CountedBy = PagedBy & { by: 'offset' | 'page' };
 
 /** Where the next page begins; null if this answer was provably the last one. */
 export function nextCounted(page: CountedBy, at: AnsweredPage): PlaceOfPage | null {
-  const { rows, place, what } = at;
-  /** How many rows lay before the end of this page when the server answered. */
-  const end = (place.start ?? 0) + rows.length;
+  const { rows, elements, place, what } = at;
+  /** How many elements lay before the end of this page when the server answered. */
+  const end = (place.start ?? 0) + elements;
   const last = rows.at(-1);
   if (place.isProbe === true) {
-    if (last === undefined) return null;
+    if (elements === 0) return null;
     throw new Shifted(`${what} has rows, and the page before it had only one`);
   }
   const isLast =
     page.end === 'flag' ? !flagAt(page.more ?? [], at) : page.end === 'total' ? hasAll(page, at, end) : null;
   if (isLast === true) return null;
   if (last === undefined) {
+    if (elements > 0) throw unclear(what, WITHOUT_ROWS);
     if (isLast === null) return null;
     throw unclear(what, 'it has no rows, and more rows are announced');
   }
   return page.by === 'offset' ? nextOffset(page, at, { end, last }) : nextNumber(page, at, { end, last });
 }
 
-function hasAll(page: CountedBy, { total, rows, place }: AnsweredPage, end: number): boolean {
-  if (total === null) return rows.length === 0;
+function hasAll(page: CountedBy, { total, elements, place }: AnsweredPage, end: number): boolean {
+  if (total === null) return elements === 0;
   // Some servers state the number of rows of the page. Then the next page has more rows, and otherwise none.
-  const mayCountPage = place.start === 0 && total === rows.length && total >= page.size && total > 1;
+  const mayCountPage = place.start === 0 && total === elements && total >= page.size && total > 1;
   return end >= total && !mayCountPage;
 }
 
 function nextOffset(
   page: CountedBy & { by: 'offset' },
-  { rows, place, total }: AnsweredPage,
+  { elements, place, total }: AnsweredPage,
   { end, last }: { end: number; last: JsonValue },
 ): PlaceOfPage | null {
-  if (rows.length > 1) return { values: { offset: end - 1 }, start: end - 1, overlaps: { row: last, at: 0 } };
+  if (elements > 1) return { values: { offset: end - 1 }, start: end - 1, overlaps: { row: last, at: 0 } };
   if (page.end === 'shortRawPage' && total !== null && end >= total) return null;
   // A server that shortens its pages to one row gives no row after the overlap either.
   if (page.end === 'shortRawPage') return { values: { offset: end }, start: end, isProbe: true };
@@ -50,10 +59,10 @@ function nextOffset(
 
 function nextNumber(
   page: CountedBy & { by: 'page' },
-  { rows, place, canResize }: AnsweredPage,
+  { elements, place, canResize }: AnsweredPage,
   { end, last }: { end: number; last: JsonValue },
 ): PlaceOfPage | null {
-  if (page.end === 'shortRawPage' && rows.length < Number(place.values['size'])) return null;
+  if (page.end === 'shortRawPage' && elements < Number(place.values['size'])) return null;
   const across = canResize ? pageAcross(end - 1, page.size) : null;
   if (across !== null) {
     const { start, size } = across;

@@ -42,6 +42,8 @@ export interface AnsweredPage {
   rows: readonly JsonValue[];
   /** The path of that list. */
   list: readonly PathStep[];
+  /** How many elements of the page these are: with `[*]` in the path of the rows, an element has several rows or none. */
+  elements: number;
   place: PlaceOfPage;
   /** The number of all rows that the answer states; null if it states none. */
   total: number | null;
@@ -65,6 +67,9 @@ export function unclear(what: string, reason: string): Error {
     },
   );
 }
+
+/** Then no row shows where the next page has to begin. */
+export const WITHOUT_ROWS = 'it has elements, and none of them has rows';
 
 const SHOWN_MAX = 100;
 

@@ -6,7 +6,15 @@ import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { nextCounted } from './counted-pages.ts';
 import { disorderIn } from './keyset-order.ts';
-import { type AnsweredPage, flagAt, type PagedBy, type PlaceOfPage, shownJson, unclear } from './page-places.ts';
+import {
+  type AnsweredPage,
+  flagAt,
+  type PagedBy,
+  type PlaceOfPage,
+  shownJson,
+  unclear,
+  WITHOUT_ROWS,
+} from './page-places.ts';
 import { textOf } from './placeholders.ts';
 import type { RestAnswer } from './rest-client.ts';
 import { signOfMore } from './signs-of-more.ts';
@@ -69,9 +77,10 @@ function placeAfter(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
 }
 
 /** @throws a `sourceFault` if the rows are not in the order of their values, because the next page would skip some of them */
-function nextKey(page: PagedBy & { by: 'keyset' }, { rows, place, what }: AnsweredPage): PlaceOfPage | null {
+function nextKey(page: PagedBy & { by: 'keyset' }, { rows, elements, place, what }: AnsweredPage): PlaceOfPage | null {
   const values = rows.map((row) => valueAt(row, page.after) ?? null);
   const after = values.at(-1);
+  if (after === undefined && elements > 0) throw unclear(what, WITHOUT_ROWS);
   if (after === undefined) return null;
   if (typeof after !== 'string' && typeof after !== 'number') {
     throw unclear(what, `the last row has ${shownJson(after)} at ${formatDocumentPath(page.after)}`);
@@ -89,31 +98,31 @@ function nextKey(page: PagedBy & { by: 'keyset' }, { rows, place, what }: Answer
 }
 
 /** The end of pages that lead to each other, if nothing in the answer contradicts it. */
-function endOfLinks(size: number | undefined, { answer, rows, list, what }: AnsweredPage): null {
-  const where = successorIn(answer) ?? signOfMore(answer.document, list, { count: rows.length, counts: false });
+function endOfLinks(size: number | undefined, { answer, elements, list, what }: AnsweredPage): null {
+  const where = successorIn(answer) ?? signOfMore(answer.document, list, { count: elements, counts: false });
   if (where !== null) throw unclear(what, `the place of the next page is empty, and the answer has ${where}`);
-  if (size === undefined || rows.length < size) return null;
-  throw unclear(what, `a full page of ${rows.length} rows leads to no other page`);
+  if (size === undefined || elements < size) return null;
+  throw unclear(what, `a full page of ${elements} rows leads to no other page`);
 }
 
 /** Members in which answers usually have the address of another page. */
 const NEXT_MEMBERS = ['next', 'nextLink', '@odata.nextLink', '__next', 'next_page', 'nextPage'];
 
 function assertWhole(page: PagedBy & { by: 'none' }, at: AnsweredPage): void {
-  const { answer, rows, list, what } = at;
+  const { answer, elements, list, what } = at;
   const where = successorIn(answer);
   if (where !== null) {
     throw unclear(what, `the stream has \`page: { by: none }\`, and the answer has another page in ${where}`);
   }
   const counts = page.total === undefined;
-  const sign = signOfMore(answer.document, list, { count: rows.length, counts }) ?? (counts ? totalAbove(at) : null);
+  const sign = signOfMore(answer.document, list, { count: elements, counts }) ?? (counts ? totalAbove(at) : null);
   if (sign !== null) {
-    throw unclear(what, `the stream has \`page: { by: none }\`, and the answer has ${rows.length} rows and ${sign}`);
+    throw unclear(what, `the stream has \`page: { by: none }\`, and the answer has ${elements} rows and ${sign}`);
   }
-  if (page.size !== undefined && rows.length >= page.size) {
+  if (page.size !== undefined && elements >= page.size) {
     throw unclear(
       what,
-      `the stream has \`page: { by: none }\`, and the answer has ${rows.length} rows, which is a full page`,
+      `the stream has \`page: { by: none }\`, and the answer has ${elements} rows, which is a full page`,
     );
   }
 }
@@ -121,9 +130,9 @@ function assertWhole(page: PagedBy & { by: 'none' }, at: AnsweredPage): void {
 const TOTAL_HEADERS = ['x-total-count', 'x-total', 'x-wp-total'];
 
 /** The header with which an answer says that there are more rows; null if there is none. */
-function totalAbove({ answer: { headers }, rows }: AnsweredPage): string | null {
+function totalAbove({ answer: { headers }, elements }: AnsweredPage): string | null {
   const valueOf = (name: string) => [headers[name]].flat()[0] ?? '';
-  const name = TOTAL_HEADERS.find((one) => /^\d{1,15}$/.test(valueOf(one)) && Number(valueOf(one)) > rows.length);
+  const name = TOTAL_HEADERS.find((one) => /^\d{1,15}$/.test(valueOf(one)) && Number(valueOf(one)) > elements);
   return name === undefined ? null : `the header ${name}: ${valueOf(name)}`;
 }
 

@@ -4,7 +4,8 @@ import { createSeenTexts } from '../../lib/collections.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
-import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
+import { formatDocumentPath, valueAt } from '../document-path.ts';
+import { type JoinedLists, joinedLists } from './joined-lists.ts';
 import { CapReached, type PagedBy, type PlaceOfPage, Shifted, shownMembers } from './page-places.ts';
 import { firstPlace, nextPlace, totalIn } from './pages.ts';
 import { fill, fillPath, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
@@ -34,6 +35,8 @@ export interface RawPage {
   /** The number of all rows that the answer states; null if it states none. */
   total: number | null;
   isLast: boolean;
+  /** Those of the rows that are elements without the list that the path of the rows names. */
+  lacking?: ReadonlySet<JsonValue>;
 }
 
 /** How the reader of a pass sees its rows. */
@@ -89,7 +92,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       return;
     }
     const found = rowsIn(answer, stream, what);
-    const digest = digestOf(found, what);
+    const digest = digestOf(found.rows, what);
     if (digest !== '' && digest === former) {
       if ('end' in page && page.end === 'total' && totalIn(answer, page.total, what) === count()) {
         // Nothing is left, and some servers give the last page again for the page beyond the end.
@@ -101,11 +104,11 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       throw place.overlaps === undefined ? incomplete(`${text}.`, CHECK_PAGES) : new Shifted(text);
     }
     former = digest;
-    const rows = withoutOverlap(found, place, nameOf, what);
+    const rows = withoutOverlap(found.rows, place, nameOf, what);
     // Rows behind a delta link move whenever they change.
     if (place.confirms !== undefined && asked.kind !== 'link') {
       const { place: before, last } = place.confirms;
-      const again = rowsIn(await ask(before, `the page before ${what}`), stream, what).at(-1);
+      const again = rowsIn(await ask(before, `the page before ${what}`), stream, what).rows.at(-1);
       if (again === undefined || !isSame(again, last, nameOf)) throw new Shifted(`the page before ${what} has changed`);
     }
     // A server need not count what is behind a delta link.
@@ -117,9 +120,19 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     }
     const current = { rows, answer, total };
     // The caller counts the rows of a page before the end is decided.
-    const held: RawPage = { ...current, isLast: false };
+    const held: RawPage = { ...current, isLast: false, lacking: found.lacking };
     yield held;
-    const next = nextPlace(page, { answer, rows: found, list: stream.rows, place, total, canResize, what });
+    const { elements } = found;
+    const next = nextPlace(page, {
+      answer,
+      rows: found.rows,
+      elements,
+      list: stream.rows,
+      place,
+      total,
+      canResize,
+      what,
+    });
     if (stream.cap !== undefined && count() >= stream.cap) {
       const fault = incomplete(
         `${name} has given ${count()} rows, which is the most that the server gives for one request (\`cap\`), so there may be more.`,
@@ -153,9 +166,18 @@ export function incomplete(message: string, suggestion: string): Error {
   return sourceFault(`${message} The read is incomplete, so no record counts as gone.`, { suggestion });
 }
 
-function rowsIn({ document }: RestAnswer, { rows: path, page }: RestStream, what: string): JsonValue[] {
-  const list = listAt(document, path.length === 0 && page.by === 'graphql' ? [...page.connection, 'nodes'] : path);
-  if (list !== undefined) return list;
+function rowsIn({ document }: RestAnswer, { rows: path, page }: RestStream, what: string): JoinedLists {
+  const found = joinedLists(
+    document,
+    path.length === 0 && page.by === 'graphql' ? [...page.connection, 'nodes'] : path,
+  );
+  if (found !== undefined && found.cut !== null) {
+    throw incomplete(
+      `The answer for ${what} lacks elements of an inner list of ${formatDocumentPath(path)}, as its member ${found.cut} shows.`,
+      'Ask for more elements in one answer, or read them as a stream of their own, or with `each`.',
+    );
+  }
+  if (found !== undefined) return found;
   throw sourceFault(
     `The answer for ${what} has no list at ${formatDocumentPath(path)}. It has ${shownMembers(document)}.`,
     {

@@ -66,6 +66,8 @@ interface PassRow {
   lack: string | null;
 }
 
+const LIST_LACKS =
+  'This element of the answer lacks the list that the path in `rows` of the stream names, so its rows are unknown.';
 const NEW_ROW = { isRepeated: false, isAmbiguous: false, isGiven: false, lack: null };
 
 /** Reads all records. The last page has the cursor from which changes are read. */
@@ -211,7 +213,7 @@ async function* passOf(
     stream.page.by === 'bulkJob'
       ? readBulkRows(read, asked)
       : rawPages(read, asked, { count: () => count, nameOf: (row) => (leadsToRows ? null : nameOf(read, row)) });
-  for await (const { rows, answer, total, isLast } of raw) {
+  for await (const { rows, answer, total, isLast, lacking } of raw) {
     number += 1;
     const own = new Set<string>();
     const listed = rows.map((row): PassRow => {
@@ -220,7 +222,8 @@ async function* passOf(
       const isSecond = named !== null && own.has(named);
       // Two rows of one answer with the same key are no row that has moved, so both are given.
       const name = isSecond && !leadsToRows ? content : named;
-      if (name === null) return { fields: row, name, ...NEW_ROW };
+      const lack = lacking?.has(row) === true ? LIST_LACKS : null;
+      if (name === null) return { fields: row, name, ...NEW_ROW, lack };
       own.add(name);
       const before = seen.look(name, content);
       const isKnown = given?.look(name, '') === 'same';
@@ -231,7 +234,7 @@ async function* passOf(
         isRepeated: before === 'same' || (isOther && !leadsToRows),
         isAmbiguous: isOther && !leadsToRows,
         isGiven: isKnown || (leadsToRows && (isOther || isSecond)),
-        lack: null,
+        lack,
       };
     });
     count += listed.filter(({ isRepeated }) => !isRepeated).length;

@@ -37,8 +37,10 @@ export function signOfMore(
       const name = isJsonObject(object) ? signIn(object, { count, counts }) : null;
       if (name !== null) return `${formatDocumentPath([...steps, name])}: ${JSON.stringify(valueAt(object, [name]))}`;
     }
-    const link = `${String(rows[depth])}@odata.nextLink`;
-    if (typeof memberOf(around, link) === 'string') return formatDocumentPath([...path, link]);
+    const list = String(rows[depth]);
+    const links = ['__next', `${list}@odata.nextLink`, `${list}@nextLink`];
+    const link = links.find((name) => typeof memberOf(around, name) === 'string');
+    if (link !== undefined) return formatDocumentPath([...path, link]);
   }
   return null;
 }
