@@ -49,6 +49,8 @@ export interface PassRows {
 
 /** How many different pages and rows of one pass are remembered. */
 const REMEMBERED_MAX = 20_000_000;
+/** How many pages in a row may have only rows of earlier pages. */
+const PAGES_WITHOUT_NEW_MAX = 100;
 
 /** The parts of a request, before placeholders are filled. */
 interface Parts {
@@ -77,6 +79,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
   let place: PlaceOfPage = asked.kind === 'link' ? { link: asked.link, values: {} } : firstPlace(page);
   let former = '';
   let firstTotal: number | null = null;
+  let withoutNew = 0;
   for (let number = 1; ; number += 1) {
     const what = `page ${number} of ${name}`;
     if (number > pagesMax)
@@ -121,7 +124,16 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     const current = { rows, answer, total };
     // The caller counts the rows of a page before the end is decided.
     const held: RawPage = { ...current, isLast: false, lacking: found.lacking };
+    const before = count();
     yield held;
+    // Pages without rows are no sign of a circle: some servers filter a page after they have cut it.
+    if (rows.length > 0) withoutNew = count() > before ? 0 : withoutNew + 1;
+    if (withoutNew === PAGES_WITHOUT_NEW_MAX) {
+      throw incomplete(
+        `The last ${withoutNew} pages of ${name} have no row that earlier pages did not have, so the pages seem to come round again.`,
+        CHECK_PAGES,
+      );
+    }
     const { elements } = found;
     const next = nextPlace(page, {
       answer,

@@ -568,3 +568,12 @@ it('gives both rows with the same key on one page, and none of them twice if the
   expect(error).toBeNull();
   expect(idsOf(rows)).toEqual([1, 2, 3, 4, 5, 5, 7]);
 });
+
+it('fails if pages come round again with new tokens', async () => {
+  const { error, calls } = await readFrom((_call, { length }) => {
+    const first = 5 * ((length - 1) % 3);
+    return { body: { items: ROWS.slice(first, first + 5), next: `token-${length}` } };
+  }, CURSOR);
+  expect(error).toMatchObject(fault('The last 100 pages of items have no row that earlier pages did not have'));
+  expect(calls).toHaveLength(103);
+});
