@@ -7,6 +7,7 @@ import { type JsonValue, parseExactly } from '../../lib/json.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
+import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
 import { withoutParameters, withParameters } from './address-parameters.ts';
@@ -91,27 +92,31 @@ export function createRestClient(
     const textOfBody = (login?: JsonValue) =>
       request.body === undefined ? null : JSON.stringify(mergeParts(request.body, login));
     const body = textOfBody(loggedIn.body);
-    const answer = await pace.run(async () => {
-      const {
-        statusCode: status,
-        headers,
-        body: stream,
-      } = await send(url, {
-        dispatcher: agent,
-        method: request.method,
-        headers: {
-          accept: 'application/json',
-          'user-agent': 'dpp-sync',
-          ...(body === null ? {} : { 'content-type': 'application/json' }),
-          ...options.headers,
-          ...request.headers,
-          ...loggedIn.headers,
-        },
-        body,
-        signal,
-      });
-      return { status, headers, text: await textIn(stream, request.what, isGood(status)) };
-    }, signal);
+    const answer = await pace.run(
+      () =>
+        withinTime(signal, request.what, async (signal) => {
+          const {
+            statusCode: status,
+            headers,
+            body: stream,
+          } = await send(url, {
+            dispatcher: agent,
+            method: request.method,
+            headers: {
+              accept: 'application/json',
+              'user-agent': 'dpp-sync',
+              ...(body === null ? {} : { 'content-type': 'application/json' }),
+              ...options.headers,
+              ...request.headers,
+              ...loggedIn.headers,
+            },
+            body,
+            signal,
+          });
+          return { status, headers, text: await textIn(stream, request.what, isGood(status)) };
+        }),
+      signal,
+    );
     const { status, headers, text } = answer;
     const { pathname, search } = request.url;
     onExchange?.({
@@ -119,6 +124,21 @@ export function createRestClient(
       answer: { status, headers: headersToRecord(headers), body: faults.clean(text) },
     });
     return answer;
+  }
+
+  /** Does work that ends with an error if it takes too long: a server that sends a byte now and then is never silent. */
+  async function withinTime<T>(
+    signal: AbortSignal,
+    what: string,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const tooLong = AbortSignal.timeout(limits.answerMs);
+    try {
+      return await withAnySignal([signal, tooLong], work);
+    } catch (error) {
+      if (signal.aborted || !tooLong.aborted) throw error;
+      throw new Error(`the answer for ${what} was not complete after ${limits.answerMs} ms (\`limits.answerMs\`)`);
+    }
   }
 
   /** The text of an answer. One that reports a failure may be in any encoding, because a proxy may have written it. */

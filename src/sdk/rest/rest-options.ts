@@ -41,6 +41,12 @@ const Limits = z
       .max(3_600_000)
       .default(60_000)
       .describe('How long the server may be silent, in milliseconds.'),
+    answerMs: z
+      .int()
+      .min(100)
+      .max(86_400_000)
+      .default(600_000)
+      .describe('How long an answer may take as a whole, in milliseconds. The file of a bulk job may take longer.'),
     answerBytes: z
       .int()
       .min(1)

@@ -27,6 +27,13 @@ describe('a request that fails', () => {
     expect(calls).toHaveLength(3);
   });
 
+  it('is tried again if its answer takes too long as a whole, although the server is not silent', async () => {
+    const options = { limits: { perSecond: 1000, attempts: 2, answerMs: 100 } };
+    const { error, calls } = await readFrom(() => ({ unfinished: '[{"id":1},' }), ITEMS, { options });
+    expect(error).toMatchObject(fault('was not complete after 100 ms (`limits.answerMs`)'));
+    expect(calls).toHaveLength(2);
+  });
+
   it('is not tried again with `onError: incomplete`', async () => {
     const { error, calls } = await readFrom(() => ({ status: 500 }), { ...ITEMS, onError: 'incomplete' });
     expect(error).toMatchObject(fault('was answered with 500'));
