@@ -5,6 +5,7 @@
 // takes a page of another size. If the size cannot be changed, the page before is requested again after the next one.
 
 import type { JsonValue } from '../../lib/json.ts';
+import { sourceFault } from '../connector.ts';
 import {
   type AnsweredPage,
   flagAt,
@@ -27,6 +28,7 @@ export function nextCounted(page: CountedBy, at: AnsweredPage): PlaceOfPage | nu
     if (elements === 0) return null;
     throw new Shifted(`${what} has rows, and the page before it had only one`);
   }
+  if (page.by === 'page') assertSize(page, at);
   const isLast =
     page.end === 'flag' ? !flagAt(page.more ?? [], at) : page.end === 'total' ? hasAll(page, at, end) : null;
   if (isLast === true) return null;
@@ -36,6 +38,24 @@ export function nextCounted(page: CountedBy, at: AnsweredPage): PlaceOfPage | nu
     throw unclear(what, 'it has no rows, and more rows are announced');
   }
   return page.by === 'offset' ? nextOffset(page, at, { end, last }) : nextNumber(page, at, { end, last });
+}
+
+/** @throws a `sourceFault` if the first page has fewer rows than it was asked for, and more rows are stated */
+function assertSize(
+  page: CountedBy & { by: 'page' },
+  { rows, elements, place, total, canResize, what }: AnsweredPage,
+): void {
+  const isUsed = canResize || page.end === 'shortRawPage';
+  if (place.start !== 0 || !isUsed || total === null || elements >= page.size) return;
+  if (total <= Math.max(rows.length, elements)) return;
+  // A first page with all rows but one may have lost it while the server counted.
+  if (total <= page.size && elements === total - 1) return;
+  throw sourceFault(
+    `The answer for ${what} has ${elements} of ${total} rows, and a full page has ${page.size} (\`page.size\`), so the server gives smaller pages. The read is incomplete.`,
+    {
+      suggestion: `Write the size that the server gives into \`page.size\`, and that number into the request in place of {{size}}.`,
+    },
+  );
 }
 
 function hasAll(page: CountedBy, { total, elements, place }: AnsweredPage, end: number): boolean {

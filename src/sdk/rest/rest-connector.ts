@@ -41,14 +41,25 @@ export function defineRestConnector<Options, StreamOptions>(
   definition: RestConnectorDefinition<Options, StreamOptions>,
 ): Connector<Options, StreamOptions> {
   const { id, title, options, streamOptions } = definition;
-  const streamOf = (stream: StreamOptions, of: Options): RestStream => STREAM.parse(definition.stream(stream, of));
+  const streamOf = (stream: StreamOptions, of: Options): RestStream =>
+    parsed(STREAM, definition.stream(stream, of), `stream of the connector ${id}`);
   return connectorOf({
     id,
     title,
     options,
     streamOptions,
-    source: (of) => SOURCE.parse(definition.source(of)),
+    source: (of) => parsed(SOURCE, definition.source(of), `source of the connector ${id}`),
     stream: streamOf,
+  });
+}
+
+/** What the author of a connector has written, checked like a config. */
+function parsed<Value>(schema: z.ZodType<Value>, written: unknown, what: string): Value {
+  const { data, error } = schema.safeParse(written);
+  if (error === undefined) return data as Value;
+  const issues = error.issues.map(({ path, message }) => `\`${path.join('.')}\`: ${message}`);
+  throw sourceFault(`The ${what} is described wrongly: ${issues.join('; ')}.`, {
+    suggestion: 'Correct what `defineRestConnector` gets in the code of the connector.',
   });
 }
 

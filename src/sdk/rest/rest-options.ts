@@ -185,7 +185,11 @@ const Page = z
           .default('shortRawPage')
           .describe('What shows the last page: fewer rows than `size`, `more`, or the `total`.'),
         more: More.optional(),
-        total: Total,
+        total: Total.optional(),
+      })
+      .refine(({ end, total }) => end === 'flag' || total !== undefined, {
+        error: '`total`, because a page that is not full may be cut off, or `end: flag` with `more`',
+        path: ['total'],
       })
       .refine(hasItsEnd, { error: '`more` with `end: flag`, and `total` with `end: total`', path: ['end'] }),
     z.strictObject({

@@ -1,7 +1,10 @@
 // Each kind of paging: how it goes on, and what is no proof of the end.
 
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { rest } from '../../../../connectors/rest/index.ts';
 import { pageAcross } from '../../../../src/sdk/rest/counted-pages.ts';
+import { defineRestConnector } from '../../../../src/sdk/rest/rest-connector.ts';
 import { idsOf, readFrom, upTo } from '../../../support/rest/read-from.ts';
 import type { RestCall } from '../../../support/rest/rest-server.ts';
 
@@ -232,7 +235,7 @@ describe('pages by number', () => {
       const first = (Number(call.query.get('page')) - 1) * 5;
       return { body: { items: ROWS.slice(first, first + 5), total: 25 } };
     }, PAGE);
-    expect(error).toMatchObject(fault('the server states 25'));
+    expect(error).toMatchObject(fault('has 5 of 25 rows'));
   });
 
   it('fails if the order is not stable, so that pages show rows twice and others never', async () => {
@@ -444,6 +447,38 @@ it.each([
 ])('takes no answer without %s for the last one if it says that there are more', async (_name, page, members, text) => {
   const { error } = await readFrom(() => ({ body: { items: ROWS, ...members } }), { ...KEYSET, query: {}, page });
   expect(error).toMatchObject(fault(`the place of the next page is empty, and the answer has ${text}`));
+});
+
+it.each(['shortRawPage', 'total'])('names the size of pages that the server gives itself (%s)', async (end) => {
+  const stream = { ...PAGE, page: { ...PAGE.page, end } };
+  const { error, calls } = await readFrom(() => ({ body: { items: ROWS.slice(0, 5), total: 25 } }), stream);
+  expect(error).toMatchObject(fault('has 5 of 25 rows, and a full page has 10 (`page.size`)'));
+  expect(calls).toHaveLength(1);
+});
+
+it('reads pages with numbers and a flag without a total', async () => {
+  const stream = { ...PAGE, page: { by: 'page', size: 10, end: 'flag', more: '$.more' } };
+  const { rows, error } = await readFrom((call) => {
+    const { items } = paged(call);
+    return { body: { items, more: !items.some((item) => item === ROWS[24]) } };
+  }, stream);
+  expect([error, idsOf(rows)]).toEqual([null, ALL]);
+  const { issues = [] } = rest.streamOptions.safeParse({ ...PAGE, page: { by: 'page', size: 10 } }).error ?? {};
+  expect(issues).toMatchObject([{ path: ['page', 'total'], message: expect.stringContaining('may be cut off') }]);
+});
+
+it('names what the author of a connector has described wrongly', () => {
+  const wrong = defineRestConnector({
+    id: 'shop',
+    title: 'Shop',
+    options: z.object({}),
+    streamOptions: z.object({}),
+    source: () => ({ base: 'https://shop.example.com' }),
+    stream: () => ({ get: 'items', page: { by: 'offset', size: 1 } }),
+  });
+  expect(() => wrong.snapshotEveryMs?.({}, {})).toThrow(
+    'The stream of the connector shop is described wrongly: `page.size`:',
+  );
 });
 
 describe('the order of pages that follow a value', () => {
