@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { BUILT_IN } from '../../connectors/index.ts';
 import { incomingRecord } from '../../src/pipeline/incoming-record.ts';
 import type { Connector, JsonObject } from '../../src/sdk/index.ts';
@@ -12,6 +12,7 @@ import { readRows } from '../support/connectors/connector-reader.ts';
 import { mapperOf } from '../support/connectors/map-row.ts';
 import { textRow, workbook } from '../support/connectors/workbook.ts';
 import { removeFolder } from '../support/machine/remove-folder.ts';
+import { startRestServer } from '../support/rest/rest-server.ts';
 import type { DatabaseServer } from '../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../support/servers/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../support/servers/postgres-server.ts';
@@ -47,6 +48,8 @@ const ODD_NAMES = ['id', 'constructor', '__proto__', 'toString', 'hasOwnProperty
 interface Written {
   options?: JsonObject;
   stream: JsonObject;
+  /** The key columns, for a connector that needs them. */
+  key?: readonly string[];
 }
 
 interface Format {
@@ -158,6 +161,17 @@ const FORMATS: Readonly<Record<string, Format>> = {
       );
       const path = file(folder, 'x.xml', xmlFile(`<MATMAS05>${idocs.join('')}</MATMAS05>`));
       return { stream: { ...path, segment: 'E1MARAM' } };
+    },
+  },
+  rest: {
+    async write(_folder, skus, { sku, name }) {
+      const rows = skus.map(
+        (value, at) =>
+          `{"n":${at},${JSON.stringify(sku)}:${JSON.stringify(value)},${JSON.stringify(name)}:${JSON.stringify(NAME)}}`,
+      );
+      const server = await startRestServer(() => ({ text: `[${rows.join()}]` }));
+      onTestFinished(() => server.close());
+      return { options: { base: server.base }, stream: { get: 'odd', page: { by: 'none' } }, key: ['n'] };
     },
   },
   sql: {
