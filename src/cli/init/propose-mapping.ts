@@ -308,7 +308,7 @@ export function partColumns(columns: readonly Column[]): Pick<BomColumns, 'compo
   const quantity = chooseExactly(columns, 'quantity', { check: asDecimal, shareMin: 0.5 });
   const others = columns.filter((column) => column !== quantity?.column);
   const component = chooseExactly(others, 'component', TEXTS);
-  // A list of a CAD system calls its parts by their part numbers, as a list of articles does. Only the assembly tells the two apart.
+  // A list of a CAD system calls its parts by their part numbers, as a list of articles does. Only the assembly distinguishes the two.
   const assembly = component === null ? chooseExactly(others, 'assembly', TEXTS) : null;
   if (assembly === null) return { component, quantity };
   return {

@@ -31,11 +31,11 @@ export function linesOf(
   const position = positionOf(found.columns, tree);
   const way = [...(owner === null ? [] : [named(owner.label)]), named(tree.path)];
   const isTwice = !isUniqueTogether(way, found.repeats);
-  // Where a part stands twice in an assembly, only its position tells the two items apart.
+  // Where a part stands twice in an assembly, only its position distinguishes the two items.
   const isPositioned = isTwice && position !== null && isUniqueTogether([...way, position], found.repeats);
   const keyColumns = isPositioned ? [product, part, position] : [product, part];
   const isFlawed = isTwice && !isPositioned;
-  const doubt = isFlawed ? '; a part stands twice in an assembly, and no position tells the two apart' : '';
+  const doubt = isFlawed ? '; a part stands twice in an assembly, and no position distinguishes the two' : '';
   const reason = `${keyColumns.map(({ label }) => label).join(' and ')} name an item${doubt}`;
   const key = { columns: keyColumns, reason, isFlawed, others: [] };
   // A position in the whole file differs where an assembly stands twice, and then its items would differ too.

@@ -1,4 +1,4 @@
-// Bulk jobs: the server writes all rows into a file, and tells when the file is complete.
+// Bulk jobs: the server writes all rows into a file, and its state shows when the file is complete.
 
 import { systemClock } from '../../lib/clock.ts';
 import { isJsonObject, type JsonValue, memberOf, parseExactly } from '../../lib/json.ts';

@@ -11,6 +11,7 @@ import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
 import { withoutParameters, withParameters } from './address-parameters.ts';
+import { createAnswerFaults, isRedirect, type RawAnswer } from './answer-faults.ts';
 import { headersToRecord, recordedFile } from './exchange.ts';
 import { refusalIn } from './refusal-in-answer.ts';
 import { createRequestPace } from './request-pace.ts';
@@ -51,15 +52,13 @@ export class Unavailable extends Error {
 }
 
 interface ClientTools extends Pick<ConnectorHost, 'onExchange' | 'resolvePath'> {
-  /** Tells the operator something that the read does not depend on. */
+  /** Gives the operator a message about something that the read does not depend on. */
   warn: (text: string) => void;
 }
 
 const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
 /** Shorter values of headers are no secrets. */
 const SECRET_LENGTH_MIN = 6;
-/** What is shown of an answer that refuses a request. */
-const SHOWN_MAX = 300;
 /** Answers that say nothing about the request, so that the same request may succeed later. */
 const PASSING = new Set([408, 425, 500, 502, 503, 504]);
 
@@ -74,6 +73,7 @@ export function createRestClient(
   // A short value, such as `1`, is no secret, and would be removed from the middle of words.
   const hidden = Object.values(options.headers).filter(({ length }) => length >= SECRET_LENGTH_MIN);
   const faults = createServerFaults(base.origin, hidden, '`ca` in the options of the source');
+  const { shown, refusal, redirected, elsewhere } = createAnswerFaults(base, faults);
   const pace = createRequestPace(limits);
   const { idleMs } = limits;
   const agent = new Agent({
@@ -292,48 +292,6 @@ export function createRestClient(
     }
   }
 
-  function refusal(what: string, { status, headers, text }: RawAnswer, url: URL): Error {
-    if (isRedirect(status)) return redirected(what, { status, headers }, url, '`base`');
-    const answered = `${what} was refused with ${status}: ${shown(text)}`;
-    if (status === 401 || status === 403) {
-      return faults.refused(
-        answered,
-        'Check `auth` in the options of the source, and what this login is allowed to read.',
-      );
-    }
-    if (status === 404) return faults.refused(answered, `Check \`base\` and the path: ${url.origin}${url.pathname}.`);
-    return faults.refused(answered, 'Correct the request of the stream: its path, `query` and `body`.');
-  }
-
-  function redirected(
-    what: string,
-    { status, headers }: Pick<RawAnswer, 'status' | 'headers'>,
-    url: URL,
-    into: string,
-  ): Error {
-    const location = [headers['location']].flat()[0];
-    const to = location !== undefined && URL.canParse(location, url.href) ? ` to ${new URL(location, url).origin}` : '';
-    return faults.refused(
-      `${what} was redirected (${status}${to}), and dpp-sync follows no redirect.`,
-      `If that address is right, put it into ${into}.`,
-    );
-  }
-
-  const elsewhere = (url: URL | string): Error =>
-    faults.refused(
-      `An answer has a link to another server: ${typeof url === 'string' ? shown(url) : `${url.origin}${url.pathname}.`} dpp-sync reads only from ${base.origin}.`,
-      'If the API lies behind a proxy, let the proxy rewrite the links, or give `base` the address that the links have.',
-    );
-
-  /** A text of an answer as the end of a sentence. */
-  const shown = (text: string): string => {
-    // Secrets are removed before anything else, because a part of a secret would not be recognised.
-    const clean = faults.clean(text).replace(/\s+/g, ' ');
-    if (clean.trim() === '') return 'an empty answer.';
-    const cut = clean.length > SHOWN_MAX ? `${clean.slice(0, SHOWN_MAX)}…` : clean;
-    return `${cut.trim().replace(/\.$/, '')}.`;
-  };
-
   /** True for an address without encryption that leads no further than the API itself does. */
   const isHere = (url: URL): boolean =>
     url.origin === base.origin || (url.protocol === 'http:' && isLoopback(url.hostname) && isLoopback(base.hostname));
@@ -423,11 +381,3 @@ const leftToReader = (): void => undefined;
 const isGood = (status: number): boolean => status >= 200 && status < 300;
 const AGAIN = 'Pull again. If this happens each time, ask the owner of the API.';
 const NOT_JSON = 'Check that `base` and the path of the stream name an API that answers with JSON.';
-
-interface RawAnswer {
-  status: number;
-  headers: AnswerHeaders;
-  text: string;
-}
-
-const isRedirect = (status: number): boolean => status >= 300 && status < 400;

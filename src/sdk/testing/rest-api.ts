@@ -40,7 +40,7 @@ export type ApiPaging =
   | { by: 'offset'; at: InRequest; more?: string; size: PageSize }
   | { by: 'page'; at: InRequest; first?: 0 | 1; more?: string; size: PageSize }
   | { by: 'graphql'; at: InRequest; connection: string; size: PageSize; tokens?: TokensOf }
-  /** `status` is the path of the address that tells the state of the job, without its id. */
+  /** `status` is the path of the address that has the state of the job, without its id. */
   | {
       by: 'bulkJob';
       status: string;

@@ -173,7 +173,7 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
   return {
     base: base(),
     rows,
-    /** Begins to count pages anew, and behaves like this. */
+    /** Counts pages from the beginning again, and behaves like this. */
     behave(as: Behaviour): void {
       behaviour = as;
       tokens = createTokens(as.tokens);

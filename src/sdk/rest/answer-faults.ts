@@ -1,0 +1,61 @@
+import type { AnswerHeaders } from '../../lib/retry-after.ts';
+import type { ServerFaults } from '../files/servers/connection.ts';
+
+/** An answer before it is parsed. */
+export interface RawAnswer {
+  status: number;
+  headers: AnswerHeaders;
+  text: string;
+}
+
+/** What is shown of an answer that refuses a request. */
+const SHOWN_MAX = 300;
+
+export const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+
+/** Makes the faults of answers that refuse a request or lead to another server. */
+export function createAnswerFaults(base: URL, faults: ServerFaults) {
+  function refusal(what: string, { status, headers, text }: RawAnswer, url: URL): Error {
+    if (isRedirect(status)) return redirected(what, { status, headers }, url, '`base`');
+    const answered = `${what} was refused with ${status}: ${shown(text)}`;
+    if (status === 401 || status === 403) {
+      return faults.refused(
+        answered,
+        'Check `auth` in the options of the source, and what this login is allowed to read.',
+      );
+    }
+    if (status === 404) return faults.refused(answered, `Check \`base\` and the path: ${url.origin}${url.pathname}.`);
+    return faults.refused(answered, 'Correct the request of the stream: its path, `query` and `body`.');
+  }
+
+  function redirected(
+    what: string,
+    { status, headers }: Pick<RawAnswer, 'status' | 'headers'>,
+    url: URL,
+    into: string,
+  ): Error {
+    const location = [headers['location']].flat()[0];
+    const to = location !== undefined && URL.canParse(location, url.href) ? ` to ${new URL(location, url).origin}` : '';
+    return faults.refused(
+      `${what} was redirected (${status}${to}), and dpp-sync follows no redirect.`,
+      `If that address is right, put it into ${into}.`,
+    );
+  }
+
+  const elsewhere = (url: URL | string): Error =>
+    faults.refused(
+      `An answer has a link to another server: ${typeof url === 'string' ? shown(url) : `${url.origin}${url.pathname}.`} dpp-sync reads only from ${base.origin}.`,
+      'If the API lies behind a proxy, let the proxy rewrite the links, or give `base` the address that the links have.',
+    );
+
+  /** A text of an answer as the end of a sentence. */
+  const shown = (text: string): string => {
+    // Secrets are removed before anything else, because a part of a secret would not be recognised.
+    const clean = faults.clean(text).replace(/\s+/g, ' ');
+    if (clean.trim() === '') return 'an empty answer.';
+    const cut = clean.length > SHOWN_MAX ? `${clean.slice(0, SHOWN_MAX)}…` : clean;
+    return `${cut.trim().replace(/\.$/, '')}.`;
+  };
+
+  return { shown, refusal, redirected, elsewhere };
+}

@@ -1,0 +1,92 @@
+// Where the next read of changes begins: at a time of the server's clock, or behind a delta link.
+
+import { sha256Url } from '../../lib/hash.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { sourceFault } from '../connector.ts';
+import { valueAt } from '../document-path.ts';
+import { incomplete, type RestRead } from './read-pass.ts';
+import type { RestAnswer } from './rest-client.ts';
+
+/** Where the next read of changes begins. */
+type RestCursor = { request: string } & ({ since: number } | { link: string });
+
+/** An HTTP date. `Date.parse` alone would also take `1` for a date. */
+const DATE = /^[A-Za-z]{3,9},? .*\d\d:\d\d/;
+
+/** The time of an answer by the clock of its server; null if it has none. A cached answer was made earlier. */
+export function openedAt({ headers }: RestAnswer): number | null {
+  const text = [headers['date']].flat()[0] ?? '';
+  const at = DATE.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) return null;
+  const [age = ''] = /^\d{1,9}$/.exec([headers['age']].flat()[0]?.trim() ?? '') ?? [];
+  return at - Number(age) * 1_000;
+}
+
+export function deltaLinkIn({ stream, client, name }: RestRead, answer: RestAnswer): string | null {
+  const { changes } = stream;
+  if (changes === undefined || !('deltaLink' in changes)) return null;
+  const link = valueAt(answer.document, changes.deltaLink);
+  if (link === undefined || link === null || link === '') return null;
+  if (typeof link === 'string') return client.resolve(link, answer.url).href;
+  throw sourceFault(`The delta link of ${name} is ${JSON.stringify(link)}, which is no address.`, {
+    suggestion: 'Correct `changes.deltaLink` of the stream.',
+  });
+}
+
+export function cursorAfter(
+  read: RestRead,
+  { opened, link }: { opened: number | null; link: string | null },
+): JsonObject | null {
+  const { changes } = read.stream;
+  if (changes === undefined) return null;
+  const request = requestId(read);
+  if ('deltaLink' in changes) return link === null ? null : { request, link };
+  if (opened !== null) return { request, since: opened };
+  throw incomplete(
+    `The answers for ${read.name} have no header Date, so the time of the server is unknown, and changes cannot be read from it.`,
+    'Remove `changes` and `reconcile` from the stream, so that each read is complete, or have a proxy pass on the header.',
+  );
+}
+
+/** What the rows of a read depend on. A cursor of another request would skip rows. */
+function requestId({ stream, client }: RestRead): string {
+  const { get, method, query, body, headers, rows, changes, each } = stream;
+  return sha256Url(
+    JSON.stringify([client.base.href, client.account, get, method, query, body, headers, rows, changes, each]),
+  ).slice(0, 16);
+}
+
+/** A stored cursor, or why a read cannot go on from it. */
+export function cursorOf(read: RestRead, stored: JsonValue | null): RestCursor | string {
+  const { name, stream } = read;
+  if (stored === null) return `${name} was not read completely yet.`;
+  const { request, since, link } = isJsonObject(stored) ? stored : {};
+  const isLink = stream.changes !== undefined && 'deltaLink' in stream.changes;
+  const isWhole = isLink ? typeof link === 'string' : typeof since === 'number' && Number.isFinite(since);
+  if (typeof request !== 'string' || !isWhole) {
+    throw sourceFault(`The stored position of the stream ${name} was not written by this connector.`, {
+      suggestion: 'Give the stream another name, so that it is read from the beginning.',
+    });
+  }
+  if (request !== requestId(read)) return `The request of ${name} has changed since its last read.`;
+  return typeof link === 'string' ? { request, link } : { request, since: Number(since) };
+}
+
+/** A clock that was ahead once has left out the changes that came while the right time was before it. */
+export function clockWentBack({ name }: RestRead, { since, opened }: { since: number; opened: number }): string {
+  const [now, before] = [opened, since].map((at) => new Date(at).toISOString());
+  return `The clock of the server shows ${now}, and at the last read of ${name} it showed ${before}, so changes may be missing.`;
+}
+
+export function withoutCursor({ name }: RestRead): string {
+  return `The last answer for ${name} has no delta link, so the next read is complete again. Check that the API gives delta links for this request.`;
+}
+
+/** A link of a later pass does not lead to what has changed since the first one, whose rows were used. */
+export function lateLink({ name }: RestRead): string {
+  return `Rows of ${name} came or went during the read, so the delta link at its end may miss changes. The next read is complete again.`;
+}
+
+export function lostCursor({ name }: RestRead): string {
+  return `The last answer of the changes of ${name} has no delta link, so it is unknown where the next read would begin. If this happens each time, replace \`changes\` of the stream by a filter on the time of the last change.`;
+}
