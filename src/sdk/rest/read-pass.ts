@@ -305,7 +305,7 @@ export function filled(
 }
 
 /** Names of OData begin with `$`, which some servers expect as it is. */
-function encoded(text: string): string {
+export function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll('%24', '$');
 }
 

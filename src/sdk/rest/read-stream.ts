@@ -111,7 +111,7 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
       ? { kind: 'link', link: cursor.link }
       : { kind: 'since', since: 'by' in changes ? formatSince(cursor.since, changes) : '' };
   for (let pass = 1; ; pass += 1) {
-    const pages = createRowPages(cursor as unknown as JsonValue);
+    const pages = createRowPages(stored ?? undefined);
     const warnings = new Set<string>();
     let opened: number | null = null;
     const totals: number[] = [];

@@ -6,6 +6,7 @@ import { sourceFault } from '../connector.ts';
 import { valueAt } from '../document-path.ts';
 import { incomplete, type RestRead } from './read-pass.ts';
 import type { RestAnswer } from './rest-client.ts';
+import { linkFrom, linkToStore } from './stored-link.ts';
 
 /** Where the next read of changes begins. */
 type RestCursor = { request: string } & ({ since: number } | { link: string });
@@ -40,7 +41,7 @@ export function cursorAfter(
   const { changes } = read.stream;
   if (changes === undefined) return null;
   const request = requestId(read);
-  if ('deltaLink' in changes) return link === null ? null : { request, link };
+  if ('deltaLink' in changes) return link === null ? null : { request, ...linkToStore(read, link) };
   if (opened !== null) return { request, since: opened };
   throw incomplete(
     `The answers for ${read.name} have no header Date, so the time of the server is unknown, and changes cannot be read from it.`,
@@ -60,16 +61,19 @@ function requestId({ stream, client }: RestRead): string {
 export function cursorOf(read: RestRead, stored: JsonValue | null): RestCursor | string {
   const { name, stream } = read;
   if (stored === null) return `${name} was not read completely yet.`;
-  const { request, since, link } = isJsonObject(stored) ? stored : {};
+  const { request, since, ...linked } = isJsonObject(stored) ? stored : {};
   const isLink = stream.changes !== undefined && 'deltaLink' in stream.changes;
-  const isWhole = isLink ? typeof link === 'string' : typeof since === 'number' && Number.isFinite(since);
+  const isWhole = isLink ? typeof linked['link'] === 'string' : typeof since === 'number' && Number.isFinite(since);
   if (typeof request !== 'string' || !isWhole) {
     throw sourceFault(`The stored position of the stream ${name} was not written by this connector.`, {
       suggestion: 'Give the stream another name, so that it is read from the beginning.',
     });
   }
-  if (request !== requestId(read)) return `The request of ${name} has changed since its last read.`;
-  return typeof link === 'string' ? { request, link } : { request, since: Number(since) };
+  const link = isLink ? linkFrom(read, linked) : null;
+  if (request !== requestId(read) || (isLink && link === null)) {
+    return `The request of ${name} has changed since its last read.`;
+  }
+  return link === null ? { request, since: Number(since) } : { request, link };
 }
 
 /** A clock that was ahead once has left out the changes that came while the right time was before it. */

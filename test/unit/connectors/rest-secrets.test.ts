@@ -185,7 +185,7 @@ it('a key that the server repeats in its links is in no recorded exchange and no
     { changes, reconcile: '7d' },
   );
   expect(result.error).toBeNull();
-  expect(result.cursor).toMatchObject({ link: `${server.base}/items?delta=7` });
+  expect(result.cursor).toMatchObject({ link: './items?delta=7' });
   expect(JSON.stringify([result.cursor, result.exchanges, result.pages])).not.toContain('key-of-the-shop');
   expect(server.calls.map(({ url }) => url)).toEqual([
     '/items?apikey=key-of-the-shop',
