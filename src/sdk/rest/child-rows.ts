@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
+import { shownMembers } from './page-places.ts';
 import { successorIn, totalIn } from './pages.ts';
 import { MissingValue } from './placeholders.ts';
 import { filled, incomplete, type RestRead } from './read-pass.ts';
@@ -42,10 +43,13 @@ export function parentValues({ parent }: RestEach, row: JsonObject): [column: st
 export async function readChildren(read: RestRead, each: RestEach, row: JsonObject): Promise<ChildRows> {
   const { client, name, stream, signal } = read;
   const request = childRequest(read, each, row);
-  const what = `${request.url.pathname} of ${name}`;
+  const what = `${request.url.pathname} (\`each\` of ${name})`;
   const answer = await client.request({ ...request, what, onError: stream.onError, accepts: [404, 410] }, signal);
   if (answer.status >= 400) {
-    return { rows: [row], lack: 'The server does not have the object that this row names, so its parts are unknown.' };
+    return {
+      rows: [row],
+      lack: `The server does not have the object that this row names (${answer.status}), so its parts are unknown.`,
+    };
   }
   const successor = successorIn(answer);
   if (successor !== null) {
@@ -60,13 +64,14 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
     const value = list ?? (each.rows.length === 0 ? answer.document : valueAt(answer.document, each.rows));
     const fields = { ...row };
     setMember(fields, each.into, value ?? null);
-    const lack = `The answer for the parts of this row has nothing at ${formatDocumentPath(each.rows)}, so its parts are unknown.`;
+    const lack = `The answer for the parts of this row has nothing at ${formatDocumentPath(each.rows)}, so they are unknown. It has ${shownMembers(answer.document)}.`;
     return { rows: [fields], lack: value === undefined ? lack : null };
   }
   if (list === undefined) {
-    throw sourceFault(`The answer for ${what} has no list at ${formatDocumentPath(each.rows)}.`, {
-      suggestion: 'Correct `each.rows` of the stream, or the request of `each`.',
-    });
+    throw sourceFault(
+      `The answer for ${what} has no list at ${formatDocumentPath(each.rows)}. It has ${shownMembers(answer.document)}.`,
+      { suggestion: 'Correct `each.rows` of the stream, or the request of `each`.' },
+    );
   }
   const parent = parentValues(each, row);
   const rows = list.map((child): JsonValue => {

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { rest } from '../../../../connectors/rest/index.ts';
-import { type RestReply, startRestServer } from '../../../support/rest/rest-server.ts';
+import { type RestCall, type RestReply, startRestServer } from '../../../support/rest/rest-server.ts';
 
 const STREAM = {
   get: 'items',
@@ -12,8 +12,8 @@ const STREAM = {
   reconcile: '7d',
 };
 
-async function check(reply: RestReply, stream: object = STREAM) {
-  const server = await startRestServer(() => reply);
+async function check(reply: RestReply | ((call: RestCall) => RestReply), stream: object = STREAM) {
+  const server = await startRestServer(typeof reply === 'function' ? reply : () => reply);
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const source = await rest.open(rest.options.parse({ base: server.base }), { resolvePath: (path) => path, log });
   const target = { name: 'items', options: rest.streamOptions.parse(stream), key: ['id'] };
@@ -69,4 +69,81 @@ it.each([
   expect(warnings).toEqual([expect.stringContaining(text)]);
   const counted = { get: 'items', rows: '$.items', page: { ...page, total: '$.total' } };
   expect((await check(reply, counted)).warnings).toBeUndefined();
+});
+
+const BOMS = { get: 'boms', page: { by: 'none', size: 50 } };
+const EACH = { get: 'boms/{{row.id}}/lines', rows: '$.lines' };
+
+/** Checks a stream with children. The list has a first row that says that it is gone, and the children of the next one have this answer. */
+async function checkChildren(child: RestReply, each: object, changes: object = {}) {
+  const asked: string[] = [];
+  const found = await check(
+    ({ path }) => {
+      asked.push(path);
+      return path === '/boms' ? { body: [{ id: 6, gone: true }, { id: 7 }, { id: 8 }] } : child;
+    },
+    { ...BOMS, each: { ...EACH, ...each }, ...changes },
+  ).catch((error: Error & { suggestion?: string }) => error);
+  return { found, asked };
+}
+
+const GONE = {
+  changes: { by: '$.at', query: { s: '{{since}}' }, gone: { at: '$.gone', key: { id: '$.id' } } },
+};
+
+it('check requests the children of the first row, and shows them', async () => {
+  const { found, asked } = await checkChildren({ body: { lines: [{ no: 1, part: 'P' }] } }, { parent: { id: '$.id' } });
+  expect(asked).toEqual(['/boms', '/boms/6/lines']);
+  expect(found).toEqual({
+    found: '3 rows on the first page, columns id, gone; for the first one 1 rows, columns no, part, id',
+    columns: ['no', 'part', 'id'],
+  });
+});
+
+it('check warns of a key that the children do not have', async () => {
+  const { found } = await checkChildren({ body: { lines: [{ no: 1 }] } }, {});
+  expect(found).toMatchObject({ warnings: ['The rows of items have no id, which `key` names.'] });
+});
+
+it('check requests no children of a row that is gone', async () => {
+  const { asked } = await checkChildren({ body: { lines: [] } }, { into: 'lines' }, GONE);
+  expect(asked).toEqual(['/boms', '/boms/7/lines']);
+});
+
+it.each([
+  ['404', { status: 404 }, 'The server does not have the object that this row names (404), so its parts are unknown.'],
+  [
+    'an answer without the list',
+    { body: { items: [] } },
+    'The answer for the parts of this row has nothing at $.lines, so they are unknown. It has items.',
+  ],
+])('check warns of %s, which would put each such row into the quarantine', async (_name, child, text) => {
+  const { found } = await checkChildren(child, { into: 'lines' });
+  expect(found).toMatchObject({
+    warnings: [
+      `\`each\` of items has requested /boms/6/lines for the member lines of the first row. ${text} If other rows are no exception, correct \`each.get\` and \`each.rows\`.`,
+    ],
+  });
+});
+
+it.each([
+  [
+    'a refusal',
+    { status: 400, text: 'no' },
+    'The request for /boms/6/lines (`each` of items) was refused with 400: no',
+  ],
+  [
+    'no list',
+    { body: {} },
+    'The answer for /boms/6/lines (`each` of items) has no list at $.lines. It has no members.',
+  ],
+  [
+    'no answer',
+    { status: 500, text: 'down' },
+    'The request for /boms/6/lines (`each` of items) was answered with 500: down',
+  ],
+  ['a part of a list', { body: { lines: [], next: 'x' } }, '(`each` of items) has another page in `next`'],
+])('check fails for %s of the children, as a read would', async (_name, child, text) => {
+  const { found } = await checkChildren(child, {}, { onError: 'incomplete' });
+  expect(found).toMatchObject({ message: expect.stringContaining(text), code: 'source.unreadable' });
 });

@@ -62,7 +62,7 @@ describe('each with `into`', () => {
       },
     );
     expect(error).toMatchObject({
-      message: expect.stringContaining('The request for /boms/2 of items was refused with 403: no'),
+      message: expect.stringContaining('The request for /boms/2 (`each` of items) was refused with 403: no'),
     });
     expect(calls.map(({ path }) => path)).not.toContain('/boms/3');
   });
@@ -121,7 +121,9 @@ describe('each with rows', () => {
       { key: KEY },
     );
     expect(error).toMatchObject({
-      message: expect.stringMatching(/The answer for \/boms\/\d of items has no list at \$\.lines/),
+      message: expect.stringMatching(
+        /The answer for \/boms\/\d \(`each` of items\) has no list at \$\.lines\. It has lines\./,
+      ),
     });
   });
 
@@ -176,7 +178,9 @@ describe.each([
   ])('fails for %j', async (more, sign) => {
     const { error } = await readParts(more);
     expect(error).toMatchObject({
-      message: expect.stringContaining(`of items has 3 rows, and more rows seem to exist because of ${sign}`),
+      message: expect.stringContaining(
+        `(\`each\` of items) has 3 rows, and more rows seem to exist because of ${sign}`,
+      ),
     });
   });
 
