@@ -97,8 +97,17 @@ export function identityOf(
     }
     parts.push(text);
   }
-  const identity = parts.join(SEPARATOR);
+  const identity = joinKey(parts);
   return isUsable && isStorableIdentity(identity) ? identity : null;
+}
+
+/** The values of the key columns in a key. */
+export function keyParts(key: string): string[] {
+  return key.split(SEPARATOR);
+}
+
+export function joinKey(parts: readonly string[]): string {
+  return parts.join(SEPARATOR);
 }
 
 /** The form of a key for people, with ` / ` between its parts. */

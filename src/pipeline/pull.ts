@@ -29,6 +29,7 @@ import {
   assertMayBeginAgain,
   assertReadBefore,
   excessWarning,
+  misnamedWarning,
   refusedFault,
   shownOf,
 } from './read-faults.ts';
@@ -328,6 +329,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   if (abort.aborted) return ABORTED;
   const message = ignored.describe();
   if (message !== null) warnings.add(message);
+  if (goneSoFar !== null && goneSoFar.misnamed !== null) warnings.add(misnamedWarning(goneSoFar.misnamed));
   const of = { runId, source, stream: stream.name, flagItems: !ignoreMissing, guard };
   const end = {
     ...of,

@@ -2,7 +2,7 @@
 
 import { fault } from '../domain/faults.ts';
 import { formatPlace } from '../domain/issue.ts';
-import type { EndedStream, StreamProgress } from '../domain/ports/intake.ts';
+import type { EndedStream, MisnamedGone, StreamProgress } from '../domain/ports/intake.ts';
 import type { ReadMode, SourceRow, SourceStream } from '../domain/ports/source.ts';
 import { readableKey } from '../domain/record.ts';
 
@@ -111,3 +111,9 @@ export function excessWarning({ source, stream }: Read, excess: string, gone: re
 
 /** So many records are named in a message. */
 const NAMED = 5;
+
+/** The warning about tombstones whose keys are written in another way than those of the rows. */
+export function misnamedWarning({ count, named, stored }: MisnamedGone): string {
+  const [rows, which] = count === 1 ? ['One row says', 'a record'] : [`${count} rows say`, 'records'];
+  return `${rows} that ${which} with an unknown key ${count === 1 ? 'is' : 'are'} gone, and the stream has keys that differ only in their spelling: ${readableKey(named)} is unknown, and ${readableKey(stored)} stays. If both are the same record, correct the key that the source gives for records that are gone. The next complete read shows what is gone.`;
+}

@@ -138,6 +138,15 @@ export interface GoneSoFar {
   lost: number;
   /** How many the stream had before, or a part of them that is enough to decide. */
   known: number;
+  misnamed: MisnamedGone | null;
+}
+
+/** Tombstones that name no record of the stream, while the stream has one whose key differs only in its spelling. */
+export interface MisnamedGone {
+  count: number;
+  /** The key that one of them names, and the key that the stream has. */
+  named: string;
+  stored: string;
 }
 
 export interface CheckedGone extends GoneSoFar {

@@ -8,6 +8,7 @@ import { column, type Reads, statement, type Tx } from '../store/tx.ts';
 import { countEnough, exceeds, limitWords } from './guard-limits.ts';
 import { isLookedUp } from './lookups.ts';
 import { countUseful, splitLost } from './losses.ts';
+import { misnamedAmong } from './misnamed-gone.ts';
 import { dropHeld, markMissing } from './missing-records.ts';
 import { streamNamed } from './streams.ts';
 
@@ -54,11 +55,14 @@ export function checkGone(
   const earlier = before?.lost ?? SQL.sinceComplete(reads).get({ streamId, source, runId }) ?? 0;
   const lost = earlier + own.length;
   const known = before?.known ?? 0;
-  if (own.length === 0 || (known > 0 && !exceeds({ lost, known }, guard))) return { lost, known, excess: null };
+  const misnamed = misnamedAmong(reads, streamId, { identities, before: before?.misnamed ?? null });
+  if (own.length === 0 || (known > 0 && !exceeds({ lost, known }, guard))) {
+    return { lost, known, misnamed, excess: null };
+  }
   const loss = { lost, known: earlier + countKnown(reads, streamId, countEnough(lost, guard)) };
-  if (!exceeds(loss, guard)) return { ...loss, excess: null };
+  if (!exceeds(loss, guard)) return { ...loss, misnamed, excess: null };
   const what = isLookedUp(reads, streamId) ? 'records with items or lookup entries' : 'records with items';
-  return { ...loss, excess: `${lost} of ${loss.known} ${what} (${limitWords(loss, guard)})` };
+  return { ...loss, misnamed, excess: `${lost} of ${loss.known} ${what} (${limitWords(loss, guard)})` };
 }
 
 /**

@@ -71,6 +71,31 @@ describe('a tombstone', () => {
     expect(asked.at(-1)).toEqual({ mode: 'changes', cursor: 'changes 1' });
   });
 
+  it.each([
+    ['lower case', 'AB-1', 'ab-1'],
+    ['upper case', 'ab-1', 'AB-1'],
+    ['spaces', 'A B 1', 'AB1'],
+    ['zeros before a number', '00012', '12'],
+  ])(
+    'a tombstone of an unknown key is reported if the stream has it in another spelling: %s',
+    async (_, named, key) => {
+      await pull(giving({ snapshot: [rows(key, 'other')] }));
+      const { runId } = await pull(giving({ changes: [[gone('never'), gone(named)], [gone(named)]] }));
+      expect(stream(runId)).toMatchObject({ read: 0, missing: 0 });
+      expect(stream(runId)?.warnings).toEqual([
+        expect.stringContaining(`2 rows say that records with an unknown key are gone`),
+      ]);
+      expect(stream(runId)?.warnings.join()).toContain(`${named} is unknown, and ${key} stays.`);
+    },
+  );
+
+  it('a tombstone of an unknown key is not reported if the record with the other spelling is gone already', async () => {
+    await pull(giving({ snapshot: [rows('ab', 'other')] }));
+    await pull(giving({ changes: [[gone('ab')]] }));
+    const { runId } = await pull(giving({ changes: [[gone('AB'), gone('ab'), gone('OTHER-2')]] }));
+    expect(stream(runId)?.warnings ?? []).toEqual([]);
+  });
+
   it('a tombstone of a record that is not known, or gone already, is nothing', async () => {
     await pull(giving({ snapshot: [rows('1')] }));
     const { runId } = await pull(giving({ changes: [[gone('2')], [gone('1'), gone('1')], [gone('1')]] }));
