@@ -170,7 +170,7 @@ export async function refusedScopeFault(runtime: Runtime): Promise<Fault | null>
   const ofItsOwn = onlyPublish && target.publishKey === null ? ', or a separate key in target.publishKey,' : '';
   return fault('api.key', messages.join(' '), {
     path: onlyPublish && target.publishKey !== null ? 'target.publishKey' : 'target.apiKey',
-    suggestion: `Everything else was synced. \`dpp-sync check\` shows the scopes of the key. Use a key with the scope ${lacking.join(' and ')}${ofItsOwn} and run the sync again.`,
+    suggestion: `Everything else that was read was synced. \`dpp-sync check\` shows the scopes of the key. Use a key with the scope ${lacking.join(' and ')}${ofItsOwn} and run the sync again.`,
   });
 }
 

@@ -9,7 +9,7 @@ import type { ItemCounts, StreamAccount } from '../domain/ports/ledger/ledger-vi
 import { FAULT_CASES, FAULTS } from '../domain/words/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
-import { Fault, messageOf } from '../lib/errors.ts';
+import { Fault, messageAndCureOf, messageOf } from '../lib/errors.ts';
 import { withAnySignal } from '../lib/with-any-signal.ts';
 import { createRequestCounts, type EventBus } from '../observe/event-bus.ts';
 import { standingAsked } from '../observe/standing.ts';
@@ -54,7 +54,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const runIds: number[] = [];
   const failed: StreamAccount[] = [];
   const remapped: SyncReport['remapped'] = [];
-  let problem: Fault | null = null;
+  const unread: { source: string; problem: Fault }[] = [];
+  let stopped: Fault | null = null;
   let accepted: Acceptance | null = null;
   // The plan was made from all rows. So nothing is sent before they are mapped, because an item may be due in its former form.
   const release = planned === null ? () => undefined : runtime.holdWrites();
@@ -78,16 +79,13 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
         } catch (error) {
           const [last] = await reads.lastRuns({ source, limit: 1 });
           if (last !== undefined && last.startedAt >= begunAt) failed.push(...last.streams);
-          // A source that cannot be read says more than one whose rows need a person.
-          if (problem === null || problem.code === 'source.refused' || problem.code === 'source.gone')
-            problem = faultOf(error, source);
+          unread.push({ source, problem: faultOf(error, source) });
         }
       }
     } finally {
       resume();
     }
-    const ended = await untilDone(runtime, { ...request, since: startedAt, pause, onMapped: release }, clock);
-    problem = ended ?? problem;
+    stopped = await untilDone(runtime, { ...request, since: startedAt, pause, onMapped: release }, clock);
     // After an abort the workers are stopped first, so that the counts below are read after the last request has ended.
     if (request.abort.aborted) await runtime.stopWorkers();
   } finally {
@@ -100,6 +98,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const views = (await Promise.all(runIds.map((id) => reads.run(id)))).filter((run) => run !== null);
   const runs = views.flatMap((run) => run.streams);
   const standing = await reads.standing(standingAsked(config, selected));
+  // A source that cannot be read says more than one whose rows need a person.
+  const problem = stopped ?? (unread.find(({ problem }) => !needsPerson(problem)) ?? unread[0])?.problem ?? null;
   return {
     ...standing,
     runs,
@@ -110,6 +110,9 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     durationMs: clock.ticks() - startedAt,
     fault: problem,
     warnings: [
+      ...unread
+        .filter((other) => other.problem !== problem)
+        .map((other) => `${other.source} was not read completely: ${messageAndCureOf(other.problem)}`),
       ...runWarnings([...runs, ...failed]),
       ...refusedRunWarnings(views, standing),
       ...(await warningsOf(runtime)),
@@ -217,6 +220,11 @@ async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | unde
 const INTERRUPTED = fault('interrupted', 'The sync was stopped before it was done.', {
   suggestion: 'Nothing is lost: run the sync again, and it continues where it stopped.',
 });
+
+/** Whether a source was read, and waits for a person to decide about its rows. */
+function needsPerson({ code }: Fault): boolean {
+  return code === 'source.refused' || code === 'source.gone';
+}
 
 function faultOf(error: unknown, source: string): Fault {
   if (error instanceof Fault) return error;

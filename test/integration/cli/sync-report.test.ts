@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -71,6 +72,29 @@ describe('the report of a sync', () => {
     // The list shows that the first import of a change has updated the product.
     expect(world.requests()).toEqual({ 'product.import': 1, 'product.list': 1 });
     expect((await sync()).stdout).not.toContain('mapped again');
+  });
+
+  it('the report of a sync names each source that was not read completely, also if the platform refuses to write', async () => {
+    await begin(GOOD_ROW);
+    const { sources } = parse(readFileSync(world.configFile, 'utf8')) as { sources: Record<string, unknown>[] };
+    const others = ['mugs', 'jugs'].map((id) => ({
+      ...sources[0],
+      id,
+      streams: { cups: { path: `./${id}.csv`, key: ['SKU'] } },
+    }));
+    world.write('dpp-sync.yaml', `${readFileSync(world.configFile, 'utf8')}${stringify(others).replace(/^/gm, '  ')}`);
+    const both = await sync();
+    expect(both.exitCode, both.stderr).toBe(3);
+    expect(both.stderr).toContain('mugs.csv');
+    expect(both.stdout).toMatch(/jugs was not read completely: .*jugs\.csv/);
+
+    world.sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read'], key: API_KEY });
+    world.write('cups.csv', `${HEADER}${GOOD_ROW}C4;Bowl;DE\n`);
+    const refused = await sync();
+    expect(refused.exitCode).toBe(3);
+    expect(refused.stderr).toContain('does not have the scope "write"');
+    for (const id of ['mugs', 'jugs'])
+      expect(refused.stdout).toMatch(new RegExp(`${id} was not read completely: .*${id}\\.csv`));
   });
 
   it('with publish: manual, sync and status name the passports that a person has to publish', async () => {
