@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts
 import { formatPeriod } from '../../lib/text/amounts.ts';
 import type { StreamCheck } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
-import { type ChildRows, childRequest, readChildren } from './child-rows.ts';
+import { type ChildRow, childRequest, readChildren } from './child-rows.ts';
 import { type Asked, type RawPage, type RestRead, rawPages } from './read-pass.ts';
 import { withPagesOfChanges } from './read-stream.ts';
 import { Unavailable } from './rest-client.ts';
@@ -33,11 +33,11 @@ async function checkPage(read: RestRead, { rows, total, answer, lacking }: RawPa
   const listed = columnsIn(rows);
   const found = `${rows.length}${of} rows on the first page${shownColumns(listed)}`;
   const first = rows.find((row) => isJsonObject(row) && !isGone(read, row) && lacking?.has(row) !== true);
-  const children =
-    each === undefined || first === undefined ? null : await readChildren(read, each, first as JsonObject);
+  const children = each === undefined || first === undefined ? [] : await readChildren(read, each, first as JsonObject);
   const into = each?.into === undefined ? [] : [each.into];
   const leadsToRows = each !== undefined && into.length === 0;
-  const own = leadsToRows ? (children?.lack === null ? children.rows : []) : rows;
+  const known = children.filter(({ lack }) => lack === null).map(({ fields }) => fields);
+  const own = leadsToRows ? known : rows;
   const columns = [...columnsIn(own), ...into];
   const missing = own.length === 0 ? [] : read.key.filter((column) => !columns.includes(column));
   const warnings = [
@@ -61,8 +61,8 @@ async function checkPage(read: RestRead, { rows, total, answer, lacking }: RawPa
       ? ['The server sends no header Date, without which changes cannot be read.']
       : []),
   ];
-  const ofChildren = leadsToRows && children?.lack === null;
-  const foundChildren = ofChildren ? `; for the first one ${children.rows.length} rows${shownColumns(columns)}` : '';
+  const hasAll = leadsToRows && first !== undefined && known.length === children.length;
+  const foundChildren = hasAll ? `; for the first one ${known.length} rows${shownColumns(columns)}` : '';
   return {
     found: `${found}${foundChildren}`,
     ...(own.length > 0 && columns.length > 0 ? { columns } : {}),
@@ -73,14 +73,15 @@ async function checkPage(read: RestRead, { rows, total, answer, lacking }: RawPa
 /** A warning if the parts of the first row are unknown. A read puts such a row into the quarantine. */
 function lackOf(
   read: RestRead,
-  { first, children }: { first: JsonValue | undefined; children: ChildRows | null },
+  { first, children }: { first: JsonValue | undefined; children: readonly ChildRow[] },
 ): string[] {
   const { each } = read.stream;
-  if (each === undefined || first === undefined || children === null || children.lack === null) return [];
+  const lack = children.find((child) => child.lack !== null)?.lack ?? null;
+  if (each === undefined || first === undefined || lack === null) return [];
   const { pathname } = childRequest(read, each, first as JsonObject).url;
   const member = each.into === undefined ? '' : `the member ${each.into} of `;
   return [
-    `\`each\` of ${read.name} has requested ${pathname} for ${member}the first row. ${children.lack} If other rows are no exception, correct \`each.get\` and \`each.rows\`.`,
+    `\`each\` of ${read.name} has requested ${pathname} for ${member}the first row. ${lack} If other rows are no exception, correct \`each.get\` and \`each.rows\`.`,
   ];
 }
 

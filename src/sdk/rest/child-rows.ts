@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
-import { formatDocumentPath, listAt, valueAt } from '../document-path.ts';
+import { formatDocumentPath, type PathStep, valueAt } from '../document-path.ts';
+import { type JoinedLists, joinedLists } from './joined-lists.ts';
 import { shownMembers } from './page-places.ts';
 import { successorIn, totalIn } from './pages.ts';
 import { MissingValue } from './placeholders.ts';
@@ -9,11 +10,10 @@ import type { RestAnswer, RestRequest } from './rest-client.ts';
 import type { RestEach } from './rest-options.ts';
 import { signOfMore } from './signs-of-more.ts';
 
-/** The rows that come from one row of the list. */
-export interface ChildRows {
-  /** The row itself, with the answer as a member, or the rows of the answer. */
-  rows: JsonValue[];
-  /** Why the parts of the row are unknown; null if they are known. */
+/** A row that comes from a row of the list: that row, with the answer as a member, or a row of the answer. */
+export interface ChildRow {
+  fields: JsonValue;
+  /** Why its parts are unknown; null if they are known. */
   lack: string | null;
 }
 
@@ -40,16 +40,14 @@ export function parentValues({ parent }: RestEach, row: JsonObject): [column: st
 }
 
 /** Requests the children of one row. */
-export async function readChildren(read: RestRead, each: RestEach, row: JsonObject): Promise<ChildRows> {
+export async function readChildren(read: RestRead, each: RestEach, row: JsonObject): Promise<ChildRow[]> {
   const { client, name, stream, signal } = read;
   const request = childRequest(read, each, row);
   const what = `${request.url.pathname} (\`each\` of ${name})`;
   const answer = await client.request({ ...request, what, onError: stream.onError, accepts: [404, 410] }, signal);
   if (answer.status >= 400) {
-    return {
-      rows: [row],
-      lack: `The server does not have the object that this row names (${answer.status}), so its parts are unknown.`,
-    };
+    const lack = `The server does not have the object that this row names (${answer.status}), so its parts are unknown.`;
+    return [{ fields: row, lack }];
   }
   const successor = successorIn(answer);
   if (successor !== null) {
@@ -58,15 +56,10 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
       'Ask for more rows in one answer, or read these rows as a stream of their own.',
     );
   }
-  const list = listAt(answer.document, each.rows);
-  if (list !== undefined) assertWhole(list.length, { each, answer, what });
-  if (each.into !== undefined) {
-    const value = list ?? (each.rows.length === 0 ? answer.document : valueAt(answer.document, each.rows));
-    const fields = { ...row };
-    setMember(fields, each.into, value ?? null);
-    const lack = `The answer for the parts of this row has nothing at ${formatDocumentPath(each.rows)}, so they are unknown. It has ${shownMembers(answer.document)}.`;
-    return { rows: [fields], lack: value === undefined ? lack : null };
-  }
+  const list = joinedLists(answer.document, each.rows);
+  if (list !== undefined) assertWhole(list, { each, answer, what });
+  if (each.into !== undefined)
+    return [withMember(row, { into: each.into, rows: each.rows, document: answer.document, list })];
   if (list === undefined) {
     throw sourceFault(
       `The answer for ${what} has no list at ${formatDocumentPath(each.rows)}. It has ${shownMembers(answer.document)}.`,
@@ -74,18 +67,38 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
     );
   }
   const parent = parentValues(each, row);
-  const rows = list.map((child): JsonValue => {
-    if (!isJsonObject(child)) return child;
+  return list.rows.map((child) => {
+    const lack = list.lacking.has(child) ? LIST_LACKS : null;
+    if (!isJsonObject(child)) return { fields: child, lack };
     const fields = { ...child };
     for (const [column, value] of parent) setMember(fields, column, value);
-    return fields;
+    return { fields, lack };
   });
-  return { rows, lack: null };
+}
+
+const LIST_LACKS = 'An element of the answer lacks the list that `each.rows` names, so its rows are unknown.';
+
+/** The row with the answer as a member. */
+function withMember(
+  row: JsonObject,
+  {
+    into,
+    rows,
+    document,
+    list,
+  }: { into: string; rows: readonly PathStep[]; document: JsonValue; list: JoinedLists | undefined },
+): ChildRow {
+  const value = list?.rows ?? (rows.length === 0 ? document : valueAt(document, rows));
+  const fields = { ...row };
+  setMember(fields, into, value ?? null);
+  const absent = `The answer for the parts of this row has nothing at ${formatDocumentPath(rows)}, so they are unknown. It has ${shownMembers(document)}.`;
+  if (value === undefined) return { fields, lack: absent };
+  return { fields, lack: list !== undefined && list.lacking.size > 0 ? LIST_LACKS : null };
 }
 
 /** @throws a `sourceFault` if an answer does not have all children of a row */
 function assertWhole(
-  count: number,
+  { rows: { length: count }, elements, cut }: JoinedLists,
   { each, answer, what }: { each: RestEach; answer: RestAnswer; what: string },
 ): void {
   const { size, total, rows } = each;
@@ -94,7 +107,9 @@ function assertWhole(
       `The answer for ${what} ${reason}, and \`each\` reads one answer.`,
       'Ask for more rows in one answer, or read these rows as a stream of their own.',
     );
-  if (size !== undefined && count >= size) throw part(`has ${count} rows, which is a full page`);
+  if (cut !== null)
+    throw part(`lacks elements of an inner list of ${formatDocumentPath(rows)}, as its member ${cut} shows`);
+  if (size !== undefined && elements >= size) throw part(`has ${elements} rows, which is a full page`);
   const stated = totalIn(answer, total, what, '`each.total`');
   if (stated !== null && stated !== count) throw part(`has ${count} rows, and the server states ${stated}`);
   if (total !== undefined && stated === null) {
@@ -104,10 +119,10 @@ function assertWhole(
     );
   }
   const counts = size === undefined && total === undefined;
-  const sign = signOfMore(answer.document, rows, { count, counts });
+  const sign = signOfMore(answer.document, rows, { count: elements, counts });
   if (sign === null) return;
   throw incomplete(
-    `The answer for ${what} has ${count} rows, and more rows seem to exist because of ${sign}. \`each\` reads one answer.`,
+    `The answer for ${what} has ${elements} rows, and more rows seem to exist because of ${sign}. \`each\` reads one answer.`,
     'Ask for more rows in one answer, or read these rows as a stream of their own. If a number has another meaning, write `size` or `total` in `each`.',
   );
 }

@@ -132,8 +132,8 @@ async function* withChildren(
     const rows = await allOrNone(read.signal, of, async (row, signal): Promise<PassRow[]> => {
       const { fields } = row;
       if (!isJsonObject(fields) || isGone(read, fields) || !isAsked(row)) return [row];
-      const { rows: children, lack } = await readChildren({ ...read, signal }, each, fields);
-      return children.map((child) => ({ ...row, fields: child, lack }));
+      const children = await readChildren({ ...read, signal }, each, fields);
+      return children.map((child) => ({ ...row, ...child }));
     });
     yield { rows: rows.flat(), of };
   }

@@ -84,3 +84,47 @@ it.each([
   const { error } = await readFrom(() => ({ body: { value } }), { ...STREAM, ...stream });
   expect(error).toMatchObject({ message: expect.stringContaining('it has elements, and none of them has rows') });
 });
+
+describe.each(['into', 'rows'])('lists of an answer for children (%s)', (kind) => {
+  /** Reads one bill, whose answer has these groups of lines. */
+  const readGroups = (groups: readonly object[], { path = '$.groups[*].lines', more = {} } = {}) =>
+    readFrom((call) => ({ body: call.path === '/boms' ? [{ id: 7 }] : { groups } }), {
+      get: 'boms',
+      page: { by: 'none' },
+      each: { get: 'boms/{{row.id}}', rows: path, ...(kind === 'into' ? { into: 'lines' } : {}), ...more },
+    });
+
+  it('are joined', async () => {
+    const { rows, error } = await readGroups([{ lines: linesOf(1, 2) }, { lines: [] }, { lines: linesOf(3) }]);
+    expect(error).toBeNull();
+    expect(rows.map(({ fields }) => fields)).toEqual(
+      kind === 'into' ? [{ id: 7, lines: linesOf(1, 2, 3) }] : linesOf(1, 2, 3),
+    );
+    expect(rows.flatMap(({ issues = [] }) => issues)).toEqual([]);
+  });
+
+  it('give an issue if an element has none, because its rows are unknown', async () => {
+    const { rows, error } = await readGroups([{ lines: linesOf(1) }, { id: 9 }]);
+    expect(error).toBeNull();
+    expect(rows.at(-1)?.issues?.map(({ code }) => code)).toEqual(['row.parts']);
+    expect(rows.length).toBe(kind === 'into' ? 1 : 2);
+  });
+
+  it.each([
+    ['$.groups[*].lines', { lines: linesOf(4), 'lines@odata.nextLink': 'more' }],
+    ['$.groups[*].lines.nodes', { lines: { nodes: linesOf(4), pageInfo: { hasNextPage: true } } }],
+    ['$.groups[*].parts[*].lines', { parts: [{ lines: linesOf(4), 'lines@odata.nextLink': 'more' }] }],
+  ])('are an error if one of them is cut (%s)', async (path, element) => {
+    const { error } = await readGroups([element], { path });
+    expect(error).toMatchObject({
+      message: expect.stringContaining('The answer for /boms/7 (`each` of items) lacks elements of an inner list'),
+    });
+  });
+
+  it('are a full page if the first of them has as many elements as `size`', async () => {
+    const groups = upTo(3).map((id) => ({ lines: linesOf(2 * id, 2 * id + 1) }));
+    expect((await readGroups(groups, { more: { size: 4 } })).error).toBeNull();
+    const { error } = await readGroups(groups, { more: { size: 3 } });
+    expect(error).toMatchObject({ message: expect.stringContaining('has 3 rows, which is a full page') });
+  });
+});
