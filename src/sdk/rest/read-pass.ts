@@ -51,6 +51,8 @@ export interface PassRows {
 const REMEMBERED_MAX = 20_000_000;
 /** How many pages in a row may have only rows of earlier pages. */
 const PAGES_WITHOUT_NEW_MAX = 100;
+/** How many pages in a row may have no rows. Servers that filter a page after they have cut it give a few of them. */
+const PAGES_WITHOUT_ROWS_MAX = 100;
 
 /** The parts of a request, before placeholders are filled. */
 interface Parts {
@@ -80,6 +82,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
   let former = '';
   let firstTotal: number | null = null;
   let withoutNew = 0;
+  let withoutRows = 0;
   for (let number = 1; ; number += 1) {
     const what = `page ${number} of ${name}`;
     if (number > pagesMax)
@@ -155,6 +158,13 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     if (next === null) {
       yield { rows: [], answer, total, isLast: true };
       return;
+    }
+    withoutRows = elements === 0 ? withoutRows + 1 : 0;
+    if (withoutRows === PAGES_WITHOUT_ROWS_MAX) {
+      throw incomplete(
+        `The last ${withoutRows} pages of ${name} have no rows, and each leads to another one, so the pages seem to have no end.`,
+        `${CHECK_PAGES} If the server filters the rows of each page, ask for larger pages.`,
+      );
     }
     place = next;
   }

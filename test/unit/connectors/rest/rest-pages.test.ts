@@ -612,3 +612,26 @@ it('fails if pages come round again with new tokens', async () => {
   expect(error).toMatchObject(fault('The last 100 pages of items have no row that earlier pages did not have'));
   expect(calls).toHaveLength(103);
 });
+
+describe('pages without rows amid the list', () => {
+  /** Reads pages with ever new tokens, of which these have a row. */
+  const readPages = (hasRow: (number: number) => boolean, last: number) =>
+    readFrom(
+      (_call, { length }) => ({
+        body: { items: hasRow(length) ? [{ id: length }] : [], next: length === last ? null : `token-${length}` },
+      }),
+      CURSOR,
+    );
+
+  it('are read, up to 99 of them in a row', async () => {
+    const { rows, error } = await readPages((number) => [1, 101, 201].includes(number), 301);
+    expect(error).toBeNull();
+    expect(idsOf(rows)).toEqual([1, 101, 201]);
+  });
+
+  it('are an error if 100 of them follow each other, and another one is announced', async () => {
+    const { error, calls } = await readPages((number) => number === 1, 1_000);
+    expect(error).toMatchObject(fault('The last 100 pages of items have no rows, and each leads to another one'));
+    expect(calls).toHaveLength(101);
+  });
+});
