@@ -249,25 +249,32 @@ export function createRestClient(
     for (let failed = 1; ; failed += 1) {
       signal.throwIfAborted();
       try {
+        const token = `a token at ${url.origin}`;
         const {
-          statusCode: status,
+          status,
           headers: found,
-          body,
-        } = await send(url, {
-          dispatcher: agent,
-          method: 'POST',
-          headers: {
-            accept: 'application/json',
-            'user-agent': 'dpp-sync',
-            'content-type': json === undefined ? 'application/x-www-form-urlencoded' : 'application/json',
-            // Another server is not trusted with the headers of this one.
-            ...(url.origin === base.origin ? options.headers : {}),
-            ...headers,
-          },
-          body: json === undefined ? String(form) : JSON.stringify(json),
-          signal,
+          text,
+        } = await withinTime(signal, token, async (signal) => {
+          const {
+            statusCode,
+            headers: given,
+            body,
+          } = await send(url, {
+            dispatcher: agent,
+            method: 'POST',
+            headers: {
+              accept: 'application/json',
+              'user-agent': 'dpp-sync',
+              'content-type': json === undefined ? 'application/x-www-form-urlencoded' : 'application/json',
+              // Another server is not trusted with the headers of this one.
+              ...(url.origin === base.origin ? options.headers : {}),
+              ...headers,
+            },
+            body: json === undefined ? String(form) : JSON.stringify(json),
+            signal,
+          });
+          return { status: statusCode, headers: given, text: await textIn(body, token, isGood(statusCode)) };
         });
-        const text = await textIn(body, `a token at ${url.origin}`, isGood(status));
         if (isGood(status)) return parseExactly(text);
         if (!PASSING.has(status) && status !== 429) {
           throw isRedirect(status)

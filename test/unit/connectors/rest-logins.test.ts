@@ -411,3 +411,16 @@ it.each([
   const { error } = rest.options.safeParse({ base: 'https://erp.example.com', auth });
   expect(error?.issues.map(({ path }) => path)).toEqual([['auth', 'grant']]);
 });
+
+it.each([
+  ['answerMs', { answerMs: 100 }, 'was not complete after 100 ms (`limits.answerMs`)', 2],
+  ['answerBytes', { answerBytes: 20 }, 'has more than 20 bytes', 1],
+])('an answer with a token keeps to limits.%s, although the server is not silent', async (_name, own, text, tries) => {
+  const server = await serve(() => ({ unfinished: '{"access_token":"never comes to its end' }));
+  const auth = { by: 'oauth2', grant: 'client_credentials', tokenUrl: `${server.base}/token`, clientId: 'id' };
+  const limits = { perSecond: 1000, attempts: 2, ...own };
+  const { error } = await read(server, auth, { limits });
+  expect(error?.message).toContain(text);
+  expect(error?.message).toContain(`a token at ${server.base}`);
+  expect(server.calls).toHaveLength(tries);
+});
