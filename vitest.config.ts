@@ -20,6 +20,8 @@ export default defineConfig({
     ],
     testTimeout: TEST_MS,
     hookTimeout: TEST_MS,
+    // Concurrent tests mostly wait.
+    maxConcurrency: 16,
     expect: { poll: { timeout: WAIT_MS } },
     // The files of a worker share what it has loaded, because loading takes a good part of their CPU time.
     isolate: false,

@@ -103,8 +103,7 @@ export const ANSWER_TRAPS: readonly Trap[] = [
     without: always,
     behaviour: () => ({
       edit(parts) {
-        const [first] = parts.rows;
-        if (first !== undefined) parts.rows[0] = { ...first, [EXACT_MEMBER]: EXACT_MARK };
+        parts.rows = parts.rows.map((row) => ({ ...row, [EXACT_MEMBER]: EXACT_MARK }));
       },
     }),
     cure: 'Parse answers with `parseExactly` of the SDK.',

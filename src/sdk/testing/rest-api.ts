@@ -1,7 +1,7 @@
 // What the author of a REST connector says about the API, so that a server of the kit can take its place.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { type PathStep, parseDocumentPath, valueAt } from '../document-path.ts';
+import { EACH, type PathStep, parseDocumentPath, valueAt } from '../document-path.ts';
 import type { Recording } from '../rest/recording.ts';
 import type { Settings } from './source-under-test.ts';
 
@@ -60,8 +60,14 @@ export interface RestApi {
   /** An answer with all that stands around the list. Without it, a recorded answer is taken, or the shortest possible one. */
   document?: JsonValue;
   page: ApiPaging;
+  /** Where a request asks for a stable order. Without it the server sorts the rows in another way for each page. */
+  order?: InRequest;
   /** Where an answer has the number of all rows. */
   total?: string | { header: string };
+  /** Where a request asks for that number. Without it an answer has none. */
+  totalAsked?: InRequest;
+  /** A row as the answer to a request has it; null if the answer leaves it out, as lists do it with rows that nobody asked for. */
+  given?: (row: JsonObject, request: ApiRequest) => JsonObject | null;
   /** A login that gives tokens, by the path to which it is sent. The server refuses a request whose header lacks the token. */
   login?: { path: string; answer: (token: string) => JsonValue; header?: string };
   /** How the API gives changes: a request with a time in it, or a link on the last page. */
@@ -105,6 +111,11 @@ export function inRequest(request: ApiRequest, at: InRequest): JsonValue | undef
   return typeof at === 'string' ? valueAt(request as JsonObject, stepsOf(at)) : at(request);
 }
 
+/** True if a request has a value there. */
+export function isAsked(at: InRequest, request: ApiRequest): boolean {
+  return (inRequest(request, at) ?? null) !== null;
+}
+
 /** A copy of a document that has a value at a path. Objects that the path needs are made. */
 export function withValue(document: JsonValue, path: string, value: JsonValue): JsonValue {
   return put(document, stepsOf(path), value);
@@ -127,7 +138,10 @@ function put(at: JsonValue, [step, ...rest]: PathStep[], value: JsonValue): Json
     list[step] = put(list[step] ?? null, rest, value);
     return list;
   }
-  if (typeof step !== 'string') throw new Error('A path of `api` leads to many places.');
+  if (step === EACH) {
+    if (!Array.isArray(value)) throw new Error('A path of `api` with [*] leads to a value that is no list.');
+    return value.map((element) => put(null, rest, element));
+  }
   const object = isJsonObject(at) ? at : {};
   return { ...object, [step]: put(object[step] ?? null, rest, value) };
 }

@@ -8,16 +8,15 @@ import { SENTENCES } from './rest-trap.ts';
 import { TRAPS } from './rest-traps.ts';
 import { assertSourceFault, type ConnectorCheck } from './source-under-test.ts';
 
+const LATE_MS = 60_000;
+
 /** Checks the reads of changes of a stream that has them. */
 export function changesChecks(kit: Kit): ConnectorCheck[] {
   if (!kit.givesChanges) return [];
   const { api } = kit.fixtures;
   assert.ok(api.changes !== undefined, 'The stream gives changes, so give `changes` of `api`.');
   const isLink = api.changes.deltaLink !== undefined;
-  const check = (name: string, run: (server: ApiServer) => Promise<void>): ConnectorCheck => ({
-    name,
-    run: () => kit.withServer(run),
-  });
+  const check: MakeCheck = (name, run) => ({ name, run: () => kit.withServer(run) });
   return [
     check('the changes have each row that has changed since the snapshot', async (server) => {
       const before = await cleanRead(kit, server);
@@ -63,7 +62,7 @@ export function changesChecks(kit: Kit): ConnectorCheck[] {
             );
           }),
         ]),
-    ...(isLink ? linkChecks(kit, check) : []),
+    ...(isLink ? linkChecks(kit, check) : [lateCheck(kit, check)]),
     ...TRAPS.filter(({ inChanges, without }) => inChanges === true && without(api) === null).map((trap) =>
       check(`the changes: ${SENTENCES[trap.verdict]}: ${trap.title}`, async (server) => {
         const before = await cleanRead(kit, server);
@@ -77,7 +76,24 @@ export function changesChecks(kit: Kit): ConnectorCheck[] {
   ];
 }
 
-function linkChecks(kit: Kit, check: (name: string, run: (server: ApiServer) => Promise<void>) => ConnectorCheck) {
+type MakeCheck = (name: string, run: (server: ApiServer) => Promise<void>) => ConnectorCheck;
+
+/** Databases show a change when it is complete, and its time is that of its beginning. */
+function lateCheck(kit: Kit, check: MakeCheck): ConnectorCheck {
+  return check('the changes have a row that has changed before the snapshot and was shown after it', async (server) => {
+    const before = await cleanRead(kit, server);
+    server.rows.change(0, kit.change, server.begun() - LATE_MS);
+    const changes = await readChanges(kit, server, cursorOf(before), {});
+    await assertHasChanged(kit, server, {
+      before,
+      changes,
+      what: `The read of changes after a change that the server shows ${LATE_MS / 1_000} seconds late`,
+      cure: 'Ask for changes since a time that lies some minutes before the last read.',
+    });
+  });
+}
+
+function linkChecks(kit: Kit, check: MakeCheck) {
   const lost: Behaviour = {
     edit(parts) {
       parts.deltaSince = null;

@@ -49,11 +49,11 @@ export function createApiRows(all: readonly JsonObject[], now: () => number) {
       const row = there()[at];
       if (row !== undefined) row.place = Math.max(...rows.map(({ place }) => place)) + 1;
     },
-    change(at: number, to: (fields: JsonObject) => JsonObject): void {
+    change(at: number, to: (fields: JsonObject) => JsonObject, time = now()): void {
       const row = there()[at];
       if (row === undefined) return;
       row.fields = to(row.fields);
-      row.changedAt = now();
+      row.changedAt = time;
     },
     hide(from: number, to: number): void {
       for (const row of there().slice(from, to)) row.isHidden = true;

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { textOf } from '../rest/placeholders.ts';
 import type { ApiRequest, RestApi } from './rest-api.ts';
-import { inRequest } from './rest-api.ts';
+import { inRequest, isAsked } from './rest-api.ts';
 import { type ApiReply, type Behaviour, EXACT, EXACT_MARK } from './rest-behaviour.ts';
 import { type BulkPaging, bulkAnswer } from './rest-bulk.ts';
 import {
@@ -61,20 +61,25 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
   function listAnswer({ request, url }: Incoming, page: number, attempt: number): ApiReply {
     const paging = api.page as ListPaging;
     const since = sinceOf(request);
-    const given = since === null ? rows.there() : rows.changedSince(since).filter(isGiven);
+    const given = rowsSince(since).filter((row) => shownIn(request, [row]).length > 0);
     const list = since === null && behaviour.cap !== undefined ? given.slice(0, behaviour.cap) : given;
+    const isOrdered = api.order === undefined || isAsked(api.order, request);
     const asked = sizeAsked(paging, request);
     const size = behaviour.size?.(page, asked) ?? asked;
     const own = startOf(paging, request, { list, all: rows, tokens, size: asked });
     const start = behaviour.start?.(page, attempt, own, size) ?? own;
-    const found = list.slice(start, start + size);
+    const found = (isOrdered ? list : turned(list, page)).slice(start, start + size);
     const isLast = start + size >= list.length;
     const isChanges = since !== null;
+    const isCounted = api.totalAsked === undefined || isAsked(api.totalAsked, request);
     const parts: PageParts = {
-      rows: found.filter(({ isHidden }) => !isHidden).map((row) => fieldsOf(row)),
+      rows: shownIn(
+        request,
+        found.filter(({ isHidden }) => !isHidden),
+      ),
       next: isLast ? null : tokenAt(paging, start + found.length, { list, tokens, isNew: found.length === 0 }),
       more: !isLast,
-      total: list.filter(({ isHidden }) => !isHidden).length,
+      total: isCounted ? list.filter(({ isHidden }) => !isHidden).length : undefined,
       deltaSince: isLast && api.changes?.deltaLink !== undefined ? opened(request, isChanges) : null,
     };
     behaviour.edit?.(parts, page);
@@ -91,8 +96,8 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
 
   function bulkReply(request: ApiRequest, page: number): ApiReply {
     if (request.path === api.path) jobSince = sinceOf(request);
-    const given = jobSince === null ? rows.there() : rows.changedSince(jobSince).filter(isGiven);
-    const of = { base: base(), rows: given.map(fieldsOf), page, edit: behaviour.edit };
+    const given = shownIn(request, rowsSince(jobSince));
+    const of = { base: base(), rows: given, page, edit: behaviour.edit };
     return bulkAnswer(api.page as BulkPaging, request, of);
   }
 
@@ -102,9 +107,16 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
     return begins.get(isChanges ? textOf(request.query[LINK_SINCE] ?? '') : '') ?? now();
   }
 
-  const isGiven = (row: ApiRow): boolean => !row.isGone || api.changes?.gone !== undefined;
-  const fieldsOf = ({ isGone, fields }: ApiRow): JsonObject =>
-    isGone ? (api.changes?.gone?.(fields) ?? fields) : fields;
+  const rowsSince = (since: number | null): ApiRow[] => (since === null ? rows.there() : rows.changedSince(since));
+  /** Rows as an answer to the request has them. */
+  function shownIn(request: ApiRequest, list: readonly ApiRow[]): JsonObject[] {
+    return list
+      .map(({ isGone, fields }) => {
+        if (isGone) return api.changes?.gone?.(fields) ?? null;
+        return api.given === undefined ? fields : api.given(fields, request);
+      })
+      .filter((fields) => fields !== null);
+  }
 
   /** The time since which a request asks for changes; null if it asks for everything. */
   function sinceOf(request: ApiRequest): number | null {
@@ -173,6 +185,8 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
   return {
     base: base(),
     rows,
+    /** When the last read began, by the clock of the server. */
+    begun: (): number => begins.get('') ?? now(),
     /** Counts pages from the beginning again, and behaves like this. */
     behave(as: Behaviour): void {
       behaviour = as;
@@ -197,6 +211,12 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
 }
 
 export type ApiServer = Awaited<ReturnType<typeof startApiServer>>;
+
+/** Rows in an order that differs from page to page, as databases give rows that nobody has sorted. */
+function turned(list: readonly ApiRow[], page: number): ApiRow[] {
+  const first = (page * 7) % Math.max(list.length, 1);
+  return [...list.slice(first), ...list.slice(0, first)];
+}
 
 const tokenOf = (number: number): string => `a-token-of-the-kit-${number}`;
 

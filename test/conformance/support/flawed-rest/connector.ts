@@ -96,6 +96,7 @@ export function flawedRest(kind: RestKind, flaw: RestFlaw | null): Connector {
 }
 
 const PASSES_MAX = 3;
+const OVERLAP_MS = 300_000;
 
 async function snapshot(ask: Ask, reader: Reader, signal: AbortSignal): Promise<Page> {
   const { kind, has } = reader;
@@ -104,7 +105,9 @@ async function snapshot(ask: Ask, reader: Reader, signal: AbortSignal): Promise<
       const { rows, begun, ended, delta } = await readPass(ask, reader, { first: '/items', signal, isChanges: false });
       const page = { rows: rows.map(rowOf) };
       if (kind === 'keyset') {
-        const end = has('asks from the end of the last read') ? ended : begun;
+        const end = has('asks from the end of the last read')
+          ? ended
+          : begun - (has('asks from the beginning of the last read') ? 0 : OVERLAP_MS);
         return { ...page, cursor: { since: has('asks by its own clock') ? Date.now() : end } };
       }
       const hasCursor = kind === 'delta' && (delta !== undefined || has('a lost delta link is nothing new'));

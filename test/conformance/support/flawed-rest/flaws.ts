@@ -29,6 +29,7 @@ export type RestFlaw =
   | 'does not count lines'
   | 'asks by its own clock'
   | 'asks from the end of the last read'
+  | 'asks from the beginning of the last read'
   | 'goes on after changes by its own clock'
   | 'changes have one page'
   | 'leaves out tombstones'
