@@ -4,38 +4,30 @@ import { describe, it } from 'vitest';
 import { rest } from '../../connectors/rest/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseDocumentPath, valueAt } from '../../src/sdk/index.ts';
 import { type ApiRequest, type RestApi, type RestFixtures, restChecks } from '../../src/sdk/testing/index.ts';
-import { sourcesOfPreset } from '../support/rest/preset-world.ts';
-
-const SIZE = 10;
+import { type PresetSource, sourcesOfPreset } from '../support/rest/preset-world.ts';
+import { fixturesOf, SIZE } from './support/config-stream.ts';
 
 /** A stream of a preset, with what the documentation says about its API. */
 function presetStream(
   preset: string,
   stream: string,
-  { env, api, row }: { env: (base: string) => Record<string, string>; api: RestApi; row: (at: number) => JsonObject },
+  {
+    env,
+    api,
+    row,
+  }: { env: (base: string) => Record<string, string>; api: RestApi; row: (number: number) => JsonObject },
 ): [string, RestFixtures] {
-  return [
-    `${preset}, ${stream}`,
-    {
-      api,
-      records: Array.from({ length: 35 }, (_, at) => row(at + 1)),
-      settings(base) {
-        const [source] = sourcesOfPreset(preset, { env: env(base), size: SIZE });
-        if (source === undefined) throw new Error(`The preset ${preset} has no source.`);
-        const { options, streams } = source;
-        const auth = options['auth'];
-        if (isJsonObject(auth) && auth['by'] === 'oauth2') auth['tokenUrl'] = `${base}/token`;
-        const { base: own, limits } = options;
-        const { key, ...settings } = { key: [], ...streams[stream] };
-        return {
-          // The address of a preset may be that of the system itself.
-          options: { ...options, base: addressHere(own, base), limits: { ...(limits as JsonObject), attempts: 2 } },
-          stream: settings,
-          key: key as string[],
-        };
-      },
-    },
-  ];
+  const source = (base: string): PresetSource => {
+    const [own] = sourcesOfPreset(preset, { env: env(base), size: SIZE });
+    if (own === undefined) throw new Error(`The preset ${preset} has no source.`);
+    const { options } = own;
+    const auth = options['auth'];
+    if (isJsonObject(auth) && auth['by'] === 'oauth2') auth['tokenUrl'] = `${base}/token`;
+    // The address of a preset may be that of the system itself.
+    options['base'] = addressHere(options['base'], base);
+    return own;
+  };
+  return [`${preset}, ${stream}`, fixturesOf({ source, stream, api, row })];
 }
 
 function addressHere(address: JsonValue | undefined, base: string): string {
@@ -69,6 +61,7 @@ const ODATA = {
   rows: '$.value',
   page: { by: 'nextLink', next: '$["@odata.nextLink"]', size: SIZE, tokens: 'positions' },
   total: '$["@odata.count"]',
+  totalAsked: '$.query["$count"]',
 } as const;
 const deleted = (entities: string, key: JsonValue | undefined) => ({
   '@odata.context': `$metadata#${entities}/$deletedEntity`,
@@ -122,7 +115,9 @@ const STREAMS: [string, RestFixtures][] = [
       path: '/sap/opu/odata/sap/API_PRODUCT_SRV/A_Product',
       rows: '$.d.results',
       page: { by: 'offset', at: '$.query["$skip"]', size: '$.query["$top"]' },
+      order: '$.query["$orderby"]',
       total: '$.d.__count',
+      totalAsked: '$.query["$inlinecount"]',
       changes: { since: '$.query["$filter"]' },
     },
     row: (at) => ({ Product: `FG${at}`, BaseUnit: 'PC', LastChangeDateTime: `/Date(${Date.parse(changedAt)})/` }),
@@ -144,6 +139,7 @@ const STREAMS: [string, RestFixtures][] = [
       path: '/api/resource/Item',
       rows: '$.data',
       page: { by: 'offset', at: '$.query.limit_start', size: '$.query.limit_page_length' },
+      order: '$.query.order_by',
       changes: { since: '$.query.filters[0][2]' },
     },
     row: (at) => ({ name: `ITEM-${at}`, item_name: `Pump ${at}`, modified: '2024-03-01 02:30:00.000000' }),
@@ -154,6 +150,7 @@ const STREAMS: [string, RestFixtures][] = [
       path: '/api/resource/BOM',
       rows: '$.data',
       page: { by: 'offset', at: '$.query.limit_start', size: '$.query.limit_page_length' },
+      order: '$.query.order_by',
       // Three conditions are those of each read.
       changes: { since: '$.query.filters[3][2]' },
       // The lines of a bill.
@@ -167,6 +164,7 @@ const STREAMS: [string, RestFixtures][] = [
       path: '/json/2/product.product/search_read',
       rows: '$',
       page: { by: 'keyset', at: inDomain('id', '$.domain'), after: '$.id', size: '$.body.limit' },
+      order: '$.body.order',
       changes: { since: inDomain('write_date', '$.domain') },
     },
     row: (at) => ({ id: at, name: `Pump ${at}`, write_date: '2024-03-01 02:30:00' }),
@@ -182,6 +180,7 @@ const STREAMS: [string, RestFixtures][] = [
         after: '$.id',
         size: '$.body.params.args[6].limit',
       },
+      order: '$.body.params.args[6].order',
       changes: { since: inDomain('write_date', '$.params.args[6].domain') },
     },
     row: (at) => ({ id: at, name: `Pump ${at}`, write_date: '2024-03-01 02:30:00' }),
@@ -199,6 +198,8 @@ const STREAMS: [string, RestFixtures][] = [
 ];
 
 // Most of the time they wait to send a request again.
-describe.each(STREAMS)('the preset %s', { concurrent: true }, (_, fixtures) => {
-  for (const { name, run } of restChecks(rest, fixtures)) it(name, run);
+describe('the presets', { concurrent: true }, () => {
+  describe.each(STREAMS)('the preset %s', (_, fixtures) => {
+    for (const { name, run } of restChecks(rest, fixtures)) it(name, run);
+  });
 });

@@ -31,12 +31,22 @@ export interface PresetSource {
   streams: Record<string, JsonObject & { page: JsonObject }>;
 }
 
-/** The sources of a preset for a server of the test: with small pages, and as fast as the server answers. */
+/** The sources of a preset for a server of the test. */
 export function sourcesOfPreset(
   preset: string,
   { env, size, change }: Pick<PresetWorldOptions, 'env' | 'size' | 'change'>,
 ): PresetSource[] {
-  const filled = textOfPreset(preset).replaceAll(
+  const sources = sourcesIn(textOfPreset(preset), { env, size });
+  change?.(sources);
+  return sources;
+}
+
+/** The sources in the text of a config, with small pages, and as fast as the server answers. */
+export function sourcesIn(
+  text: string,
+  { env, size }: { env: Record<string, string>; size?: number | undefined },
+): PresetSource[] {
+  const filled = text.replaceAll(
     /\$\{(\w+)(?::-([^}]*))?\}/g,
     (whole, name: string, otherwise?: string) => env[name] ?? otherwise ?? whole,
   );
@@ -45,7 +55,6 @@ export function sourcesOfPreset(
     options['limits'] = { ...(options['limits'] as JsonObject), perSecond: 1000 };
     for (const { page } of Object.values(streams)) if ('size' in page && size !== undefined) page['size'] = size;
   }
-  change?.(sources);
   return sources;
 }
 
