@@ -100,7 +100,7 @@ export function createSeenTexts(max: number) {
   let count = 0;
 
   /** The place of the slot that has this name, or of the free slot where it belongs. */
-  function placeOf([high, low]: Digest): number {
+  function placeOf({ high, low }: Pick<Mark, 'high' | 'low'>): number {
     for (let at = (WORDS * low) % slots.length; ; at = (at + WORDS) % slots.length) {
       const [first, second] = [slots[at], slots[at + 1]];
       if ((first === high && second === low) || (first === 0 && second === 0)) return at;
@@ -114,39 +114,50 @@ export function createSeenTexts(max: number) {
     slots = new Uint32Array(2 * former.length);
     for (let at = 0; at < former.length; at += WORDS) {
       const [high = 0, low = 0, content = 0] = former.subarray(at, at + WORDS);
-      if (high !== 0 || low !== 0) slots.set([high, low, content], placeOf([high, low]));
+      if (high !== 0 || low !== 0) slots.set([high, low, content], placeOf({ high, low }));
     }
   }
 
-  function note(name: string, content: string, { adds }: { adds: boolean }): Seen {
-    const digest = digestOf(name);
-    const at = placeOf(digest);
-    const first = content === '' ? OF_NOTHING : digestOf(content)[0];
-    if (!isFree(at)) return slots[at + 2] === first ? 'same' : 'other';
+  function look(mark: Mark, { adds }: { adds: boolean }): Seen {
+    const at = placeOf(mark);
+    if (!isFree(at)) return slots[at + 2] === mark.content ? 'same' : 'other';
     if (count === max) return 'unknown';
     if (!adds) return 'new';
     count += 1;
     const isFull = WORDS * SLOTS_PER_TEXT * count > slots.length;
     if (isFull) grow();
-    slots.set([...digest, first], isFull ? placeOf(digest) : at);
+    const { high, low, content } = mark;
+    slots.set([high, low, content], isFull ? placeOf(mark) : at);
     return 'new';
   }
 
   return {
-    look: (name: string, content: string): Seen => note(name, content, { adds: false }),
+    look: (mark: Mark): Seen => look(mark, { adds: false }),
     /** Remembers a new name, within the bound. */
-    add: (name: string, content: string): void => void note(name, content, { adds: true }),
+    add: (mark: Mark): void => void look(mark, { adds: true }),
     /** Looks, and remembers a new name. */
-    note: (name: string, content: string): Seen => note(name, content, { adds: true }),
+    note: (mark: Mark): Seen => look(mark, { adds: true }),
   };
 }
 
-type Digest = readonly [high: number, low: number];
+export type SeenTexts = ReturnType<typeof createSeenTexts>;
+
+/** A name and its content, in the form in which they are remembered. */
+export interface Mark {
+  high: number;
+  low: number;
+  content: number;
+}
 
 /** Many names have no content. */
-const OF_NOTHING = digestOf('')[0];
+const OF_NOTHING = wordsOf('')[0];
 
-function digestOf(text: string): Digest {
+export function markOf(name: string, content: string): Mark {
+  const [high, low] = wordsOf(name);
+  return { high, low, content: content === '' ? OF_NOTHING : wordsOf(content)[0] };
+}
+
+function wordsOf(text: string): readonly [high: number, low: number] {
   const digest = sha256Hex(text);
   return [Number.parseInt(digest.slice(0, 8), 16), Number.parseInt(digest.slice(8, 16), 16)];
 }

@@ -32,7 +32,7 @@ import {
   type StreamIdentity,
   wasChosenAmong,
 } from '../domain/record.ts';
-import { createBitmap, createSeenTexts } from '../lib/collections.ts';
+import { createBitmap, createSeenTexts, markOf } from '../lib/collections.ts';
 import { storedFields } from './incoming-record.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
@@ -211,7 +211,7 @@ async function uniqueInItems(
         const key = mapping.keyOf(fields);
         if (key === null) continue;
         withKeys.add(mapping);
-        if (seen.note(`${mapping.expressions} ${key}`, String(id)) === 'other') unique.delete(mapping);
+        if (seen.note(markOf(`${mapping.expressions} ${key}`, String(id))) === 'other') unique.delete(mapping);
       }
     }
     afterId = next;
@@ -243,7 +243,7 @@ async function uniqueInRead(
         const key = mapping.keyOf(fields);
         if (key === null) continue;
         keys += 1;
-        if (seen.note(`${mapping.expressions} ${key}`, content) === 'other') unique.delete(mapping);
+        if (seen.note(markOf(`${mapping.expressions} ${key}`, content)) === 'other') unique.delete(mapping);
       }
     }
     if (unique.size === 0) break;

@@ -5,7 +5,7 @@ import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SourceRow, SourceStream } from '../../domain/ports/source.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { identityOf, readableKey } from '../../domain/record.ts';
-import { createSeenTexts } from '../../lib/collections.ts';
+import { createSeenTexts, markOf } from '../../lib/collections.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { mappableRow } from '../../pipeline/mappable-row.ts';
@@ -220,8 +220,8 @@ export function createPreviewCounter(itemsMax = ITEMS_MAX): {
 
   function addItems({ place, items: made }: PreviewedRecord): void {
     const looks = made.map((item) => {
-      const [name, content] = [`${item.kind} ${item.key}`, itemHash(item)];
-      return { item, name, content, known: seen.look(name, content) };
+      const mark = markOf(`${item.kind} ${item.key}`, itemHash(item));
+      return { item, mark, known: seen.look(mark) };
     });
     const other = looks.find(({ known }) => known === 'other')?.item;
     if (other !== undefined) {
@@ -229,10 +229,10 @@ export function createPreviewCounter(itemsMax = ITEMS_MAX): {
       conflict ??= { place, kind: other.kind, key: other.key };
       return;
     }
-    for (const { item, name, content, known } of looks) {
+    for (const { item, mark, known } of looks) {
       if (known !== 'same') items[item.kind] += 1;
       if (known === 'unknown') uncompared += 1;
-      seen.add(name, content);
+      seen.add(mark);
     }
     if (looks.some(({ known }) => known === 'same')) repeating += 1;
     if (looks.length > 0 && looks.every(({ known }) => known === 'same')) whole += 1;

@@ -1,7 +1,7 @@
 // One pass over all pages of a request: what is asked, what an answer must have, and that the pages belong together.
 
-import { createSeenTexts } from '../../lib/collections.ts';
-import { sha256Hex } from '../../lib/hash.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { createSeenTexts, markOf } from '../../lib/collections.ts';
 import { type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
@@ -10,7 +10,7 @@ import { CapReached, type PagedBy, type PlaceOfPage, Shifted, shownMembers } fro
 import { firstPlace, nextPlace, totalIn } from './pages.ts';
 import { fill, fillPath, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
 import { mergeParts } from './request-parts.ts';
-import { type RestAnswer, type RestClient, type RestRequest, tooDeep } from './rest-client.ts';
+import type { RestAnswer, RestClient, RestRequest } from './rest-client.ts';
 import type { RestStream } from './rest-options.ts';
 
 /** A stream that is read, with the client of its source. */
@@ -79,7 +79,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     return client.request({ ...request, hint: asksForLink ? WITHOUT_LINKS : undefined }, signal);
   };
   let place: PlaceOfPage = asked.kind === 'link' ? { link: asked.link, values: {} } : firstPlace(page);
-  let former = '';
+  let former: readonly JsonValue[] = [];
   let firstTotal: number | null = null;
   let withoutNew = 0;
   let withoutRows = 0;
@@ -87,7 +87,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     const what = `page ${number} of ${name}`;
     if (number > pagesMax)
       throw incomplete(`${name} has more than ${pagesMax} pages.`, 'Raise `limits.pages` of the source.');
-    if (visited.note(JSON.stringify([place.link ?? null, place.values]), '') === 'same') {
+    if (visited.note(markOf(JSON.stringify([place.link ?? null, place.values]), '')) === 'same') {
       // Rows that go can move a place that is counted from the beginning back to a former one.
       if (place.start !== undefined) throw new Shifted(`${what} begins where another page has begun`);
       throw incomplete(`The answers for ${name} lead back to a page that was read already, at ${what}.`, CHECK_PAGES);
@@ -98,8 +98,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       return;
     }
     const found = rowsIn(answer, stream, what);
-    const digest = digestOf(found.rows, what);
-    if (digest !== '' && digest === former) {
+    if (found.rows.length > 0 && isDeepStrictEqual(found.rows, former)) {
       if ('end' in page && page.end === 'total' && totalIn(answer, page.total, what) === count()) {
         // Nothing is left, and some servers give the last page again for the page beyond the end.
         yield { rows: [], answer, total: count(), isLast: true };
@@ -109,7 +108,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       // A row that is added before the last page moves it by one place.
       throw place.overlaps === undefined ? incomplete(`${text}.`, CHECK_PAGES) : new Shifted(text);
     }
-    former = digest;
+    former = found.rows;
     const rows = withoutOverlap(found.rows, place, nameOf, what);
     // Rows behind a delta link move whenever they change.
     if (place.confirms !== undefined && asked.kind !== 'link') {
@@ -172,14 +171,6 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
 
 const WITHOUT_LINKS =
   'Some servers answer so if the entity has no delta links. Then replace `changes` of the stream by a filter on the time of the last change, and do not ask for links.';
-
-function digestOf(rows: readonly JsonValue[], what: string): string {
-  try {
-    return rows.length === 0 ? '' : sha256Hex(JSON.stringify(rows));
-  } catch (error) {
-    throw error instanceof RangeError ? tooDeep(what) : error;
-  }
-}
 
 const CHECK_PAGES =
   'Compare `page` of the stream with the documentation of the API: what it sends for the next page, and how its last page looks.';

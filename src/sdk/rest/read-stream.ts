@@ -54,7 +54,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
         opened ??= openedAt(page.answer);
         if (page.total !== null) totals.push(page.total);
         last = page;
-        for (const { fields, name: rowName, isRepeated, isAmbiguous, isGiven, lack } of page.rows) {
+        for (const { fields, name: rowName, isRepeated, isAmbiguous, isGiven, lack, length } of page.rows) {
           counts[isGone(read, fields) ? 'gone' : 'there'] += 1;
           if (isGone(read, fields)) continue;
           if (isAmbiguous) throw new Shifted(ambiguousText(read, fields, page));
@@ -64,7 +64,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
             moved.example ||= rowName ?? '';
           }
           if (isRepeated || isGiven) continue;
-          yield* pages.add(rowOf(read, fields, lack), progressOf(page));
+          yield* pages.add(rowOf(read, fields, lack), length, progressOf(page));
         }
       }
       assertTotal(read, totals, last);
@@ -133,9 +133,9 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
         if (page.total !== null) totals.push(page.total);
         last = page;
         if ('since' in cursor) noteOlderRows(read, page, { since: cursor.since, warnings });
-        for (const { fields, lack } of page.rows) {
+        for (const { fields, lack, length } of page.rows) {
           const row = isGone(read, fields) ? goneRow(read, fields) : rowOf(read, fields, lack);
-          yield* pages.add(row, progressOf(page));
+          yield* pages.add(row, length, progressOf(page));
         }
       }
       if (asked.kind !== 'link') assertTotal(read, totals, last);

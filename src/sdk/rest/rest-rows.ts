@@ -72,8 +72,9 @@ export function createRowPages(cursor?: JsonValue) {
   const buffer = createPageBuffer();
   const own = cursor === undefined ? {} : { cursor };
   return {
-    *add(row: SourceRow, progress: { done: number; total: number }): Generator<Page> {
-      if (buffer.add(row, sizeOf(row.fields))) yield { ...buffer.take(progress), ...own };
+    /** @param bytes how long the row is, approximately */
+    *add(row: SourceRow, bytes: number, progress: { done: number; total: number }): Generator<Page> {
+      if (buffer.add(row, bytes)) yield { ...buffer.take(progress), ...own };
     },
     *flush(progress: { done: number; total: number }): Generator<Page> {
       if (!buffer.empty) yield { ...buffer.take(progress), ...own };
@@ -85,8 +86,4 @@ export function createRowPages(cursor?: JsonValue) {
       if (rows.length > 0 || page.cursor !== undefined || page.warnings !== undefined) yield page;
     },
   };
-}
-
-function sizeOf(fields: JsonObject): number {
-  return JSON.stringify(fields).length;
 }

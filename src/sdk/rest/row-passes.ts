@@ -1,6 +1,6 @@
 // One pass over the rows of a stream: which rows have come before, and the rows that their children give.
 
-import type { createSeenTexts } from '../../lib/collections.ts';
+import { type Mark, markOf, type SeenTexts } from '../../lib/collections.ts';
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { readBulkRows } from './bulk-job.ts';
@@ -15,10 +15,8 @@ import {
   type RestRead,
   rawPages,
 } from './read-pass.ts';
-import type { RestAnswer } from './rest-client.ts';
+import { type RestAnswer, tooDeep } from './rest-client.ts';
 import { isGone } from './tombstones.ts';
-
-type Seen = ReturnType<typeof createSeenTexts>;
 
 /** The rows of a pass, with what they show about its end. */
 export interface PassPage {
@@ -35,6 +33,10 @@ export interface PassPage {
 interface PassRow {
   fields: JsonValue;
   name: string | null;
+  /** How long the row is as JSON. */
+  length: number;
+  /** What recognises the row of the list; null for one without a name. */
+  mark: Mark | null;
   /** The pass has had the row of the list on an earlier page. */
   isRepeated: boolean;
   /** An earlier page has had another row with the same key. */
@@ -58,7 +60,7 @@ const NEW_ROW = { isRepeated: false, isAmbiguous: false, isGiven: false, lack: n
 export async function* passOf(
   read: RestRead,
   asked: Asked,
-  { seen, given }: { seen: Seen; given: Seen | null },
+  { seen, given }: { seen: SeenTexts; given: SeenTexts | null },
 ): AsyncGenerator<PassPage> {
   const { stream } = read;
   const leadsToRows = stream.each !== undefined && stream.each.into === undefined;
@@ -72,20 +74,25 @@ export async function* passOf(
     number += 1;
     const own = new Set<string>();
     const listed = rows.map((row): PassRow => {
-      const content = JSON.stringify(row);
+      const content = jsonOf(row, `page ${number} of ${read.name}`);
+      const { length } = content;
       const named = nameOf(read, row);
       const isSecond = named !== null && own.has(named);
       // Two rows of one answer with the same key are no row that has moved, so both are given.
       const name = isSecond && !leadsToRows ? content : named;
       const lack = lacking?.has(row) === true ? LIST_LACKS : null;
-      if (name === null) return { fields: row, name, ...NEW_ROW, lack };
+      if (name === null) return { fields: row, name, length, mark: null, ...NEW_ROW, lack };
       own.add(name);
-      const before = seen.look(name, content);
-      const isKnown = given?.look(name, '') === 'same';
+      const mark = markOf(name, content);
+      const before = seen.look(mark);
+      const earlier = given?.look(mark);
+      const isKnown = earlier === 'same' || earlier === 'other';
       const isOther = before === 'other';
       return {
         fields: row,
         name,
+        length,
+        mark,
         isRepeated: before === 'same' || (isOther && !leadsToRows),
         isAmbiguous: isOther && !leadsToRows,
         isGiven: isKnown || (leadsToRows && (isOther || isSecond)),
@@ -97,12 +104,20 @@ export async function* passOf(
     for await (const part of withChildren(read, listed, isAsked)) {
       yield { rows: part.rows, answer, total, isLast, count, number };
       // Not before the rows were given: otherwise another pass would leave them out.
-      for (const { name, fields } of part.of) {
-        if (name === null) continue;
-        seen.add(name, JSON.stringify(fields));
-        given?.add(name, '');
+      for (const { mark } of part.of) {
+        if (mark === null) continue;
+        seen.add(mark);
+        given?.add(mark);
       }
     }
+  }
+}
+
+function jsonOf(value: JsonValue, what: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw error instanceof RangeError ? tooDeep(what) : error;
   }
 }
 
@@ -133,7 +148,7 @@ async function* withChildren(
       const { fields } = row;
       if (!isJsonObject(fields) || isGone(read, fields) || !isAsked(row)) return [row];
       const children = await readChildren({ ...read, signal }, each, fields);
-      return children.map((child) => ({ ...row, ...child }));
+      return children.map((child) => ({ ...row, ...child, length: jsonOf(child.fields, read.name).length }));
     });
     yield { rows: rows.flat(), of };
   }
