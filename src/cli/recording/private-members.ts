@@ -1,5 +1,7 @@
 // Which members of an answer and which parameters of a request are about people, or are secrets.
 
+import { endsOfName, isSecretName, isSecretParameter, wordsOfName } from '../../lib/text/secret-names.ts';
+
 /** Words with which the names of such members end. Words of one name are joined: `first_name` and `firstName` are `firstname`. */
 const PERSONAL = wordsIn(`
   email mail phone telephone tel mobile fax phonenumber mobilenumber faxnumber firstname lastname middlename fullname
@@ -10,11 +12,6 @@ const PERSONAL = wordsIn(`
   lastchangedbyuser ernam aenam bearbeiter sachbearbeiter
   vorname nachname ansprechpartner telefon handy adresse anschrift strasse straße hausnummer plz geburtsdatum benutzer
 `);
-const SECRET = wordsIn(`
-  token secret consumerkey password passwd pwd apikey accesskey privatekey secretkey clientsecret authorization credential
-  credentials session sessionid cookie jwt sig hmac
-`);
-
 function wordsIn(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/));
 }
@@ -24,11 +21,11 @@ const QUALIFIER = wordsIn('name info work home office private business mobile va
 
 export type Privacy = 'personal' | 'secret';
 
-/** Recognises private members by their names, and by the names that a person adds. */
-export function createPrivateNames(added: readonly string[]): (name: string) => Privacy | null {
+/** Recognises private members and parameters by their names, and by the names that a person adds. */
+export function createPrivateNames(added: readonly string[]) {
   const own = new Set(added.map((name) => name.toLowerCase()));
   const known = new Map<string, Privacy | null>();
-  return (name) => {
+  const ofMember = (name: string): Privacy | null => {
     let privacy = known.get(name);
     if (privacy === undefined) {
       privacy = own.has(name.toLowerCase()) ? 'personal' : privacyOf(name);
@@ -36,27 +33,30 @@ export function createPrivateNames(added: readonly string[]): (name: string) => 
     }
     return privacy;
   };
+  return {
+    ofMember,
+    ofParameter: (name: string): Privacy | null => ofMember(name) ?? (isSecretParameter(name) ? 'secret' : null),
+  };
 }
 
 function privacyOf(name: string): Privacy | null {
-  const words = (name.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})/gu) ?? []).map((word) => word.toLowerCase());
+  const words = wordsOfName(name);
   for (;;) {
-    const privacy = privacyOfEnd(words);
-    if (privacy !== null || words.length < 2 || !QUALIFIER.has(words.at(-1) ?? '')) return privacy;
+    if (isSecretName(words.join('_'))) return 'secret';
+    if (endsOfName(words).some((end) => PERSONAL.has(end))) return 'personal';
+    if (words.length < 2 || !QUALIFIER.has(words.at(-1) ?? '')) return null;
     words.pop();
   }
 }
 
-function privacyOfEnd(words: readonly string[]): Privacy | null {
-  const ends = words
-    .map((_, at) => words.slice(at).join(''))
-    .flatMap((end) => [end, end.replace(/s$/, ''), end.replace(/es$/, '')]);
-  if (ends.some((end) => SECRET.has(end))) return 'secret';
-  return ends.some((end) => PERSONAL.has(end)) ? 'personal' : null;
-}
+/** Shorter tokens and keys are no secrets, such as the tokens of pages `0` and `2`. */
+const TOKEN_LENGTH_MIN = 6;
 
-/** Shorter values of secret members are no secrets, such as the tokens of pages `0` and `2`. */
-export const SECRET_LENGTH_MIN = 8;
+/** True for a value that must not be in a recording, by the name of its member or parameter. */
+export function isPrivate(privacy: Privacy | null, name: string, value: string): boolean {
+  if (privacy !== 'secret') return privacy === 'personal';
+  return value.length >= TOKEN_LENGTH_MIN || !['token', 'tokens', 'key'].includes(wordsOfName(name).at(-1) ?? '');
+}
 
 /** Texts that look like addresses of people or like secrets, wherever they stand. */
 export const PRIVATE_TEXTS: readonly { what: string; pattern: RegExp }[] = [

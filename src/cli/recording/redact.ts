@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
 import { type Exchange, RECORDED_ORIGIN } from '../../sdk/rest/exchange.ts';
-import { createPrivateNames, PRIVATE_TEXTS, type Privacy, SECRET_LENGTH_MIN } from './private-members.ts';
+import { createPrivateNames, isPrivate, PRIVATE_TEXTS, type Privacy } from './private-members.ts';
 import type { Replacements } from './replacements.ts';
 
 export interface RedactionTools {
@@ -28,7 +28,7 @@ export function redactExchanges(
   { replacements, scrub, members }: RedactionTools,
   replaced: Replaced,
 ): Exchange[] {
-  const privacyOf = createPrivateNames(members);
+  const names = createPrivateNames(members);
   const origins = [...new Set(exchanges.map(({ request }) => new URL(request.origin).host))];
 
   function replacementOf(text: string, what: string): string {
@@ -60,7 +60,7 @@ export function redactExchanges(
       /([?&])([\w.$-]+)=([^&#\s"']*)/g,
       (whole, sign: string, name: string, value: string) => {
         const plain = decoded(value);
-        if (!isPrivate(privacyOf(name), plain)) return whole;
+        if (!isPrivate(names.ofParameter(name), name, plain)) return whole;
         return `${sign}${name}=${encodeURIComponent(replacementOf(plain, name))}`;
       },
     );
@@ -74,24 +74,33 @@ export function redactExchanges(
   /** @param around the private member around the value, and its name */
   function redacted(value: JsonValue, around: { privacy: Privacy; name: string } | null): JsonValue {
     if (typeof value === 'string') {
-      return around !== null && isPrivate(around.privacy, value)
+      return around !== null && isPrivate(around.privacy, around.name, value)
         ? replacementOf(value, around.name)
         : redactedText(value);
     }
-    if (typeof value === 'number' && around?.privacy === 'personal') {
-      return Number(replacementOf(String(value), around.name));
+    if (typeof value === 'number') {
+      const own = redactedNumber(String(value), around);
+      return own === String(value) ? value : Number(own);
     }
     if (Array.isArray(value)) return value.map((one) => redacted(one, around));
     if (!isJsonObject(value)) return value;
     if (RAW.isRawJSON(value)) {
-      return around?.privacy === 'personal' ? RAW.rawJSON(replacementOf(JSON.stringify(value), around.name)) : value;
+      const text = JSON.stringify(value);
+      const own = redactedNumber(text, around);
+      return own === text ? value : RAW.rawJSON(own);
     }
     const fields: JsonObject = {};
     for (const [name, member] of Object.entries(value)) {
-      const privacy = privacyOf(name);
+      const privacy = names.ofMember(name);
       setMember(fields, name, redacted(member, around ?? (privacy === null ? null : { privacy, name })));
     }
     return fields;
+  }
+
+  /** The digits of a number, which stay a number. */
+  function redactedNumber(digits: string, around: { privacy: Privacy; name: string } | null): string {
+    if (around !== null && isPrivate(around.privacy, around.name, digits)) return replacementOf(digits, around.name);
+    return scrub(digits) === digits ? digits : replacementOf(digits, 'secrets that are numbers');
   }
 
   /** Redacts JSON, lines of JSON, or another text. */
@@ -117,7 +126,7 @@ export function redactExchanges(
       // A secret of digits alone would be read as a number.
       const bare = scrub(plain);
       if (bare !== plain) return `${name}=${encodeURIComponent(bare)}`;
-      const own = isPrivate(privacyOf(name), plain) ? replacementOf(plain, name) : redactedBody(plain);
+      const own = isPrivate(names.ofParameter(name), name, plain) ? replacementOf(plain, name) : redactedBody(plain);
       return own === plain ? pair : `${name}=${encodeURIComponent(own)}`;
     });
     return `${redactedText(before)}?${pairs.join('&')}`;
@@ -139,10 +148,6 @@ export function redactExchanges(
     }));
   pass();
   return pass();
-}
-
-function isPrivate(privacy: Privacy | null, value: string): boolean {
-  return privacy === 'personal' || (privacy === 'secret' && value.length >= SECRET_LENGTH_MIN);
 }
 
 /** The parts of a text before and after the first separator; null without one. */

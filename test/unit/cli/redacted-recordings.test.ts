@@ -5,21 +5,21 @@ import { createReplacements } from '../../../src/cli/recording/replacements.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 
 /** Redacts one answer, and the request after it. */
-function redacted(body: unknown, path = '/items', next = '{}') {
+function redacted(body: unknown, path = '/items', next = '{}', scrub = (text: string) => text) {
   const origin = 'https://erp.example.com';
   const exchange = (own: string, text: string) => ({
     request: { method: 'GET', origin, path: own, body: '' },
     answer: { status: 200, headers: { link: `<${origin}/items?page=2>; rel="next"` }, body: text },
   });
   const replaced: Replaced = new Map();
-  const tools = { replacements: createReplacements(), scrub: (text: string) => text, members: [] };
+  const tools = { replacements: createReplacements(), scrub, members: [] };
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const [first, second] = redactExchanges([exchange('/items', text), exchange(path, next)], tools, replaced);
   return { text: first?.answer.body ?? '', answer: first?.answer, path: second?.request.path ?? '', replaced };
 }
 
 describe('the members that a recording replaces', () => {
-  const privacyOf = createPrivateNames(['Remark']);
+  const { ofMember, ofParameter } = createPrivateNames(['Remark']);
   it.each([
     'email',
     'E_MAIL',
@@ -35,14 +35,25 @@ describe('the members that a recording replaces', () => {
     'contact_info',
     'bearbeiter',
   ])('replaces %s, which is about people', (name) => {
-    expect(privacyOf(name)).toBe('personal');
+    expect(ofMember(name)).toBe('personal');
   });
   it.each(['hotel', 'name', 'contactId', 'mailOrderNumber', 'zipperLength', 'description', 'tokenCount'])(
     'leaves %s as it is',
     (name) => {
-      expect(privacyOf(name)).toBeNull();
+      expect(ofMember(name)).toBeNull();
     },
   );
+
+  it.each(['key', 'KEY', 'sig', 'X-Amz-Signature', 'access_token'])(
+    'replaces the parameter %s of an address',
+    (name) => {
+      expect(ofParameter(name)).not.toBeNull();
+    },
+  );
+
+  it.each(['sort_key', 'keyword', 'page', 'code', 'design'])('leaves the parameter %s of an address', (name) => {
+    expect(ofParameter(name)).toBeNull();
+  });
 });
 
 describe('what a recording replaces', () => {
@@ -83,8 +94,36 @@ describe('what a recording replaces', () => {
     expect(first?.answer.body).toBe('{"used":"…"}');
   });
 
-  it('a literal consumer key of a request is replaced', () => {
-    expect(redacted({}, '/items?consumer_key=ck_0123456789').path).not.toContain('0123456789');
+  it.each(['consumer_key', 'key', 'sig', 'signature', 'token'])(
+    'a literal `%s` of a request is replaced, also where an answer repeats the address',
+    (name) => {
+      const echo = { error: `not allowed: /items?${name}=literal-77` };
+      const { path, text } = redacted(echo, `/items?${name}=literal-77`);
+      expect(path).toMatch(new RegExp(`^/items\\?${name}=[a-z]{7}-\\d\\d$`));
+      expect([path, text].join()).not.toContain('literal');
+      expect(text).toContain(path);
+    },
+  );
+
+  it('a short password is replaced, and the token of a page that is only a few characters stays', () => {
+    const { text } = redacted({ password: 'abc', token: 'k9x3p1', nextToken: '10', login: { secret: '7' } });
+    expect(text).toMatch(
+      /^\{"password":"[a-z]{3}","token":"[a-z]\d[a-z]\d[a-z]\d","nextToken":"10","login":\{"secret":"\d"\}\}$/,
+    );
+    for (const secret of ['abc', 'k9x3p1', '"7"']) expect(text).not.toContain(secret);
+  });
+
+  it('secrets that are numbers are replaced: those of the config, and those in members with the name of a secret', () => {
+    const secrets = createSecretStore();
+    secrets.add('987654321098');
+    const { text } = redacted(
+      '{"used":987654321098,"long":98765432109800000000,"session":471108,"ids":[12345678901]}',
+      '/items',
+      '{}',
+      secrets.scrubWhole,
+    );
+    expect(text).toMatch(/^\{"used":\d{12},"long":\d{20},"session":\d{6},"ids":\[12345678901\]\}$/);
+    for (const secret of ['987654321098', '471108']) expect(text).not.toContain(secret);
   });
 
   it('a value in a link is replaced although only the next answer shows that it is about people', () => {
