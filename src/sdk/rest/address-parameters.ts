@@ -20,6 +20,11 @@ export function withoutParameters(url: URL, names: readonly string[]): URL {
   return changed;
 }
 
+/** A text as a form sends it. */
+export function formEncoded(text: string): string {
+  return String(new URLSearchParams({ '': text })).slice(1);
+}
+
 function otherPairs(url: URL, names: readonly string[]): string[] {
   const isOther = (pair: string) => ![...new URLSearchParams(pair).keys()].some((name) => names.includes(name));
   return url.search

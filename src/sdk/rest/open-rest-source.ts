@@ -6,6 +6,7 @@ import type { RestRead } from './read-pass.ts';
 import { readAll, readChanges } from './read-stream.ts';
 import { createRestClient } from './rest-client.ts';
 import type { RestSource, RestStream } from './rest-options.ts';
+import { writtenSecrets } from './written-secrets.ts';
 
 /** Opens a REST source. Nothing is requested before a stream is checked or read. */
 export function openRestSource<StreamOptions>(
@@ -22,6 +23,7 @@ export function openRestSource<StreamOptions>(
   const readOf = (target: StreamTarget<StreamOptions>): RestRead => {
     const stream = streamOf(target.options);
     assertKey(target, stream);
+    writtenSecrets(stream).forEach(client.hide);
     return {
       name: target.name,
       stream,

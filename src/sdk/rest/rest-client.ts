@@ -10,7 +10,7 @@ import { formatPeriod } from '../../lib/text/amounts.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
-import { withoutParameters, withParameters } from './address-parameters.ts';
+import { formEncoded, withoutParameters, withParameters } from './address-parameters.ts';
 import { createAnswerFaults, isRedirect, type RawAnswer } from './answer-faults.ts';
 import { headersToRecord, recordedFile } from './exchange.ts';
 import { refusalIn } from './refusal-in-answer.ts';
@@ -18,6 +18,7 @@ import { createRequestPace } from './request-pace.ts';
 import { mergeParts } from './request-parts.ts';
 import { type Credentials, createLogin } from './rest-auth.ts';
 import type { RestSource, RestStream } from './rest-options.ts';
+import { SECRET_LENGTH_MIN } from './written-secrets.ts';
 
 /** A request to the API. */
 export interface RestRequest {
@@ -57,8 +58,6 @@ interface ClientTools extends Pick<ConnectorHost, 'onExchange' | 'resolvePath'> 
 }
 
 const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
-/** Shorter values of headers are no secrets. */
-const SECRET_LENGTH_MIN = 6;
 /** Answers that say nothing about the request, so that the same request may succeed later. */
 const PASSING = new Set([408, 425, 500, 502, 503, 504]);
 
@@ -309,6 +308,10 @@ export function createRestClient(
     account: accountOf(options),
     request,
     clean: faults.clean,
+    /** Removes a secret from all later messages, in each form that it has in addresses. */
+    hide: (secret: string): void => {
+      for (const form of [secret, encodeURIComponent(secret), formEncoded(secret)]) faults.hide(form);
+    },
     /** The address of a path or link. @throws a `sourceFault` for a link to another server, because it would get the login */
     resolve(link: string, from: URL): URL {
       const url = URL.canParse(link, from.href) ? new URL(link, from) : null;

@@ -3,6 +3,7 @@
 // when it is used. All else stays as the server wrote it, because some servers refuse their own link if a character of it is changed.
 
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { formEncoded } from './address-parameters.ts';
 import { fill, placeholdersIn, textOf } from './placeholders.ts';
 import { encoded, type RestRead } from './read-pass.ts';
 
@@ -10,7 +11,7 @@ import { encoded, type RestRead } from './read-pass.ts';
 const ENCODINGS = {
   own: encoded,
   strict: encodeURIComponent,
-  form: (value: string) => String(new URLSearchParams({ '': value })).slice(1),
+  form: formEncoded,
   /** With the fewest signs. */
   plain: (value: string) => asWritten(value.replaceAll(/[#%&+]/g, encodeURIComponent)),
   /** Without any. A `+` in it would be a space. */

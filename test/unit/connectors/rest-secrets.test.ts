@@ -161,6 +161,26 @@ describe.each(KINDS)('the secrets of %s', (_, authOf, secrets) => {
   });
 });
 
+it('secrets that stand in a request of the stream are in no message and no recorded answer, although the API repeats them', async () => {
+  const server = await serve((call) => ({
+    status: 400,
+    text: `bad ${call.url} ${JSON.stringify([...call.query.values(), call.body, call.headers])}`,
+  }));
+  const { error, exchanges } = await read(
+    server,
+    { by: 'none' },
+    {
+      query: { sig: 'literal+sig 1', key: 'literal-key-2', sort: 'by-name', page_key: '{{size}}' },
+      body: { login: { password: 'literal-pass-3' }, filter: ['in-stock'] },
+      headers: { 'x-api-key': 'literal-api-key-4', prefer: 'count=exact' },
+      page: { by: 'cursor', cursor: '$.next', size: 123456, query: { c: '{{cursor}}' } },
+    },
+  );
+  const texts = [error?.message, ...exchanges.map(({ answer }) => answer.body)].join();
+  expect(texts).not.toContain('literal');
+  for (const ordinary of ['by-name', 'in-stock', 'count=exact', '123456']) expect(texts).toContain(ordinary);
+});
+
 it('a redirect of the login is not followed', async () => {
   const other = await serve(() => ({ body: { access_token: TOKEN } }));
   const server = await serve(() => ({ status: 302, headers: { location: `${other.base}/token` } }));
