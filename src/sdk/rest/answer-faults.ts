@@ -11,12 +11,19 @@ export interface RawAnswer {
 /** What is shown of an answer that refuses a request. */
 const SHOWN_MAX = 300;
 
-export const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+/** A 300 gives a choice, and a 304 says that nothing has changed: neither leads to one other address. */
+export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 
 /** Makes the faults of answers that refuse a request or lead to another server. */
 export function createAnswerFaults(base: URL, faults: ServerFaults) {
   function refusal(what: string, { status, headers, text }: RawAnswer, url: URL): Error {
     if (isRedirect(status)) return redirected(what, { status, headers }, url, '`base`');
+    if (status === 304) {
+      return faults.refused(
+        `${what} was answered with 304 (not modified), which has no content.`,
+        'Remove headers with a condition, such as `If-Modified-Since`, from `headers` of the source and the stream: each read needs whole answers.',
+      );
+    }
     const answered = `${what} was refused with ${status}: ${shown(text)}`;
     if (status === 401 || status === 403) {
       return faults.refused(
@@ -57,5 +64,12 @@ export function createAnswerFaults(base: URL, faults: ServerFaults) {
     return `${cut.trim().replace(/\.$/, '')}.`;
   };
 
-  return { shown, refusal, redirected, elsewhere };
+  /** An answer with a good status and without content, which is no list. */
+  const nothing = (what: string, status: number): Error =>
+    faults.refused(
+      `${what} was answered with ${status} (no content), so there is no list in the answer, not even an empty one.`,
+      'Check the path of the stream and its parameters. If the API answers so when it has no rows, ask its owner for an empty list instead.',
+    );
+
+  return { shown, refusal, redirected, elsewhere, nothing };
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, type PathStep, valueAt } from '../document-path.ts';
 import { type JoinedLists, joinedLists } from './joined-lists.ts';
-import { shownMembers } from './page-places.ts';
+import { listMissing, shownMembers } from './page-places.ts';
 import { successorIn, totalIn } from './pages.ts';
 import { MissingValue } from './placeholders.ts';
 import { filled, incomplete, type RestRead } from './read-pass.ts';
@@ -61,10 +61,9 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
   if (each.into !== undefined)
     return [withMember(row, { into: each.into, rows: each.rows, document: answer.document, list })];
   if (list === undefined) {
-    throw sourceFault(
-      `The answer for ${what} has no list at ${formatDocumentPath(each.rows)}. It has ${shownMembers(answer.document)}.`,
-      { suggestion: 'Correct `each.rows` of the stream, or the request of `each`.' },
-    );
+    throw sourceFault(`The answer for ${what} ${listMissing(answer.document, each.rows)}`, {
+      suggestion: 'Correct `each.rows` of the stream, or the request of `each`.',
+    });
   }
   const parent = parentValues(each, row);
   return list.rows.map((child) => {

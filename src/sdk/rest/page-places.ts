@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
-import { formatDocumentPath, type PathStep, valueAt } from '../document-path.ts';
+import { EACH, formatDocumentPath, type PathStep, valueAt } from '../document-path.ts';
 import type { RestAnswer } from './rest-client.ts';
 import type { RestPage } from './rest-options.ts';
 
@@ -77,6 +77,15 @@ const SHOWN_MAX = 100;
 export function shownJson(value: JsonValue | undefined): string {
   const text = JSON.stringify(value ?? null);
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+}
+
+/** What an answer has in place of a list, as the end of a sentence: `The answer for page 1 of items …`. */
+export function listMissing(document: JsonValue, path: readonly PathStep[]): string {
+  const fork = path.indexOf(EACH);
+  const found = valueAt(document, fork === -1 ? path : path.slice(0, fork));
+  const at = formatDocumentPath(path);
+  if (found === undefined || path.length === 0) return `has no list at ${at}. It has ${shownMembers(document)}.`;
+  return `has ${shownJson(found)} in place of a list at ${at}.`;
 }
 
 const NAMES_MAX = 12;

@@ -6,7 +6,7 @@ import { type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { type JoinedLists, joinedLists } from './joined-lists.ts';
-import { CapReached, type PagedBy, type PlaceOfPage, Shifted, shownMembers } from './page-places.ts';
+import { CapReached, listMissing, type PagedBy, type PlaceOfPage, Shifted } from './page-places.ts';
 import { firstPlace, nextPlace, totalIn } from './pages.ts';
 import { fill, fillPath, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
 import { mergeParts } from './request-parts.ts';
@@ -191,12 +191,9 @@ function rowsIn({ document }: RestAnswer, { rows: path, page }: RestStream, what
     );
   }
   if (found !== undefined) return found;
-  throw sourceFault(
-    `The answer for ${what} has no list at ${formatDocumentPath(path)}. It has ${shownMembers(document)}.`,
-    {
-      suggestion: 'Correct `rows` of the stream, or its request.',
-    },
-  );
+  throw sourceFault(`The answer for ${what} ${listMissing(document, path)}`, {
+    suggestion: 'Correct `rows` of the stream, or its request.',
+  });
 }
 
 /** True if the request for a page states its size, so that dpp-sync can ask for another one. */

@@ -12,6 +12,7 @@ import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
 import { formEncoded, withoutParameters, withParameters } from './address-parameters.ts';
 import { createAnswerFaults, isRedirect, type RawAnswer } from './answer-faults.ts';
+import { textIn } from './answer-text.ts';
 import { headersToRecord, recordedFile } from './exchange.ts';
 import { refusalIn } from './refusal-in-answer.ts';
 import { createRequestPace } from './request-pace.ts';
@@ -72,7 +73,7 @@ export function createRestClient(
   // A short value, such as `1`, is no secret, and would be removed from the middle of words.
   const hidden = Object.values(options.headers).filter(({ length }) => length >= SECRET_LENGTH_MIN);
   const faults = createServerFaults(base.origin, hidden, '`ca` in the options of the source');
-  const { shown, refusal, redirected, elsewhere } = createAnswerFaults(base, faults);
+  const { shown, refusal, redirected, elsewhere, nothing } = createAnswerFaults(base, faults);
   const pace = createRequestPace(limits);
   const { idleMs } = limits;
   const agent = new Agent({
@@ -102,8 +103,7 @@ export function createRestClient(
             dispatcher: agent,
             method: request.method,
             headers: {
-              accept: 'application/json',
-              'user-agent': 'dpp-sync',
+              ...ASKED,
               ...(body === null ? {} : { 'content-type': 'application/json' }),
               ...options.headers,
               ...request.headers,
@@ -112,7 +112,11 @@ export function createRestClient(
             body,
             signal,
           });
-          return { status, headers, text: await textIn(stream, request.what, isGood(status)) };
+          return {
+            status,
+            headers,
+            text: await textIn(stream, { what: request.what, bytesMax: limits.answerBytes, fatal: isGood(status) }),
+          };
         }),
       signal,
     );
@@ -137,30 +141,6 @@ export function createRestClient(
     } catch (error) {
       if (signal.aborted || !tooLong.aborted) throw error;
       throw new Error(`the answer for ${what} was not complete after ${limits.answerMs} ms (\`limits.answerMs\`)`);
-    }
-  }
-
-  /** The text of an answer. One that reports a failure may be in any encoding, because a proxy may have written it. */
-  async function textIn(stream: Readable, what: string, fatal: boolean): Promise<string> {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > limits.answerBytes) {
-        stream.destroy();
-        throw sourceFault(`The answer to the request for ${what} has more than ${limits.answerBytes} bytes.`, {
-          suggestion: 'Request smaller pages, or raise `limits.answerBytes` in the options of the source.',
-        });
-      }
-      chunks.push(chunk);
-    }
-    const all = Buffer.concat(chunks);
-    try {
-      return new TextDecoder('utf-8', { fatal }).decode(all);
-    } catch {
-      throw sourceFault(`The answer to the request for ${what} is not UTF-8.`, {
-        suggestion: 'Check that `base` and the path of the stream name an API that answers with JSON.',
-      });
     }
   }
 
@@ -217,6 +197,7 @@ export function createRestClient(
         continue;
       }
       if (!isGood(status) && asked.accepts?.includes(status) !== true) throw refusal(what, answer, asked.url);
+      if (status === NO_CONTENT) throw nothing(what, status);
       let document: JsonValue;
       try {
         document = isGood(status) ? parseExactly(text.replace(/^\uFEFF/, '')) : null;
@@ -262,8 +243,7 @@ export function createRestClient(
             dispatcher: agent,
             method: 'POST',
             headers: {
-              accept: 'application/json',
-              'user-agent': 'dpp-sync',
+              ...ASKED,
               'content-type': json === undefined ? 'application/x-www-form-urlencoded' : 'application/json',
               // Another server is not trusted with the headers of this one.
               ...(url.origin === base.origin ? options.headers : {}),
@@ -272,7 +252,11 @@ export function createRestClient(
             body: json === undefined ? String(form) : JSON.stringify(json),
             signal,
           });
-          return { status: statusCode, headers: given, text: await textIn(body, token, isGood(statusCode)) };
+          return {
+            status: statusCode,
+            headers: given,
+            text: await textIn(body, { what: token, bytesMax: limits.answerBytes, fatal: isGood(statusCode) }),
+          };
         });
         if (isGood(status)) return parseExactly(text);
         if (!PASSING.has(status) && status !== 429) {
@@ -388,6 +372,9 @@ export type RestClient = ReturnType<typeof createRestClient>;
 /** A body that is destroyed before its end emits an error, which would end the process. Its reader gets each error by itself. */
 const leftToReader = (): void => undefined;
 
+/** Without `accept-encoding` a server may compress its answer (RFC 9110, section 12.5.3). */
+const ASKED = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'dpp-sync' };
+const NO_CONTENT = 204;
 const isGood = (status: number): boolean => status >= 200 && status < 300;
 const AGAIN = 'Pull again. If this happens each time, ask the owner of the API.';
 const NOT_JSON = 'Check that `base` and the path of the stream name an API that answers with JSON.';

@@ -1,5 +1,6 @@
 // Answers that a hostile or broken server could give.
 
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { idsOf, readFrom } from '../../../support/rest/read-from.ts';
 import type { RestReply } from '../../../support/rest/rest-server.ts';
@@ -35,6 +36,12 @@ describe('an answer that is damaged', () => {
     expect(error).toMatchObject(fault('is not UTF-8'));
   });
 
+  it('is asked for without compression, and is an error if it is compressed nevertheless', async () => {
+    const { error, calls } = await read({ bytes: gzipSync('{"items":[]}') });
+    expect(error).toMatchObject(fault('page 1 of items is compressed with gzip'));
+    expect(calls[0]?.headers['accept-encoding']).toBe('identity');
+  });
+
   it('may be in any encoding if it reports a failure, which is no reason to give up', async () => {
     const busy = { status: 503, bytes: Buffer.from('\xdcberlastet', 'latin1') };
     const { error, rows } = await readFrom(
@@ -58,6 +65,24 @@ describe('an answer that is damaged', () => {
     const { error } = await read({ body: members });
     expect(error).toMatchObject(fault('has no list at $.items. It has member0, member1'));
     expect(error?.message.length).toBeLessThan(1_000);
+  });
+
+  it.each([
+    [null, '$.items', 'has null in place of a list at $.items.'],
+    [{ '1': 'x' }, '$.items[*].lines', 'has {"1":"x"} in place of a list at $.items[*].lines.'],
+  ])('is an error if it has %j in place of the list', async (items, rows, text) => {
+    const { error } = await readFrom(() => ({ body: { items } }), { ...ITEMS, rows });
+    expect(error).toMatchObject(fault(text));
+  });
+
+  it.each([
+    [204, 'was answered with 204 (no content), so there is no list in the answer'],
+    [304, 'was answered with 304 (not modified), which has no content'],
+    [300, 'was refused with 300'],
+  ])('is an error with the status %i, which no second attempt changes', async (status, text) => {
+    const { error, calls } = await read({ status, text: '' });
+    expect(error).toMatchObject(fault(text));
+    expect(calls).toHaveLength(1);
   });
 });
 

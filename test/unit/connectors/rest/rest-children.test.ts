@@ -122,7 +122,7 @@ describe('each with rows', () => {
     );
     expect(error).toMatchObject({
       message: expect.stringMatching(
-        /The answer for \/boms\/\d \(`each` of items\) has no list at \$\.lines\. It has lines\./,
+        /The answer for \/boms\/\d \(`each` of items\) has null in place of a list at \$\.lines\./,
       ),
     });
   });
