@@ -78,7 +78,7 @@ function report(
   // The placeholder without a value was already reported, so the missing value is not reported again.
   if (findings.has(path)) return;
   if (issue.code === 'unrecognized_keys') {
-    const known = [...keysAt(schema, local), ...(local.length === 0 ? (context.alsoKnown ?? []) : [])];
+    const known = [...keysAt(schema, local, value), ...(local.length === 0 ? (context.alsoKnown ?? []) : [])];
     for (const key of issue.keys) {
       findings.addUnknownKey([...path, key], known, local.length === 0 ? context.cureUnknown?.(key) : undefined);
     }

@@ -4,11 +4,14 @@ import type { PathSegment } from '../problem.ts';
 
 type Schema = z.core.$ZodType;
 
-/** The keys that an object at the path may have. */
-export function keysAt(schema: Schema, path: readonly PathSegment[]): string[] {
+/** The keys that an object at the path may have, by the values around it that decide between several forms. */
+export function keysAt(schema: Schema, path: readonly PathSegment[], value?: unknown): string[] {
   let level = [schema];
-  for (const segment of path) level = level.flatMap(formsOf).flatMap((form) => membersOf(form, segment));
-  const shapes = level.flatMap(formsOf).map(defOf);
+  for (const [at, segment] of path.entries()) {
+    const around = valueAt(value, path.slice(0, at));
+    level = level.flatMap((one) => formsOf(one, around)).flatMap((form) => membersOf(form, segment));
+  }
+  const shapes = level.flatMap((one) => formsOf(one, valueAt(value, path))).map(defOf);
   return [...new Set(shapes.flatMap((def) => ('shape' in def ? Object.keys(def.shape) : [])))];
 }
 
@@ -33,19 +36,29 @@ function defOf(schema: Schema): z.core.$ZodTypes['_zod']['def'] {
 
 /**
  * The schema and all those within it that take the same value: the schema in a wrapper, and the alternatives of a
- * union.
+ * union. Given the value, the alternatives for which its discriminator stands, if there are any.
  */
-function formsOf(schema: Schema): Schema[] {
-  return [schema, ...alternativesOf(defOf(schema)).flatMap(formsOf)];
+function formsOf(schema: Schema, value?: unknown): Schema[] {
+  return [schema, ...alternativesOf(defOf(schema), value).flatMap((one) => formsOf(one, value))];
 }
 
-function alternativesOf(def: z.core.$ZodTypes['_zod']['def']): readonly Schema[] {
+function alternativesOf(def: z.core.$ZodTypes['_zod']['def'], value: unknown): readonly Schema[] {
   if ('innerType' in def) return [def.innerType];
-  if (def.type === 'union') return def.options;
+  if (def.type === 'union') {
+    const meant =
+      'discriminator' in def ? def.options.filter((option) => isMeant(option, def.discriminator, value)) : [];
+    return meant.length === 0 ? def.options : meant;
+  }
   if (def.type === 'intersection') return [def.left, def.right];
   // Both sides of a pipe are searched, because a secret may be transformed before it is checked.
   if (def.type === 'pipe') return [def.in, def.out];
   return def.type === 'lazy' ? [def.getter()] : [];
+}
+
+function isMeant(option: Schema, discriminator: unknown, value: unknown): boolean {
+  const name = String(discriminator);
+  const given = isJsonObject(value) ? value[name] : undefined;
+  return option._zod.propValues?.[name]?.has(given as string) === true;
 }
 
 function membersOf(schema: Schema, segment: PathSegment): Schema[] {
