@@ -21,9 +21,13 @@ export const Time = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export const Address = z.string().refine(isSafeAddress, {
-  error: 'an address with https:// (http:// only for this machine), without a user, a query or a fragment',
-});
+export const Address = z
+  .string()
+  .refine(isSafeAddress, {
+    error: 'an address with https:// (http:// only for this machine), without a user, a query or a fragment',
+  })
+  // A variable may end with a slash before a path: `${SAP_URL}/sap`.
+  .overwrite((text) => text.replaceAll(/(?<!:)\/{2,}/g, '/'));
 
 function isSafeAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
