@@ -130,6 +130,8 @@ export async function* checkStreams(
         const identifies = identity === null || identity.isWeak ? null : identity.text;
         yield { ...place, found, identity: identifies, warnings, problem: null };
       } catch (error) {
+        // The stream is not at fault if the command was stopped.
+        signal.throwIfAborted();
         yield {
           ...place,
           found: null,
@@ -180,6 +182,7 @@ export async function checkApi({ config, secrets, clock, log, version, signal }:
       await client.close();
     }
   } catch (error) {
+    signal.throwIfAborted();
     return { ...finding, problem: asFault(error, 'api.unreachable', 'target.baseUrl') };
   }
 }
