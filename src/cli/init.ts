@@ -93,11 +93,14 @@ async function initFromPreset(name: string, { force = false }: InitOptions, cont
   const text = await readFile(join(folder, `${name}.yaml`), 'utf8');
   writeConfig(configFile, text, force);
   const { sources } = parse(text) as { sources: { id: string }[] };
+  // The comment at the beginning of each preset names its page.
+  const [page] = /docs\/connectors\/[\w-]+\.md/.exec(text) ?? [];
   if (output.json) output.document({ ok: true, file: resolve(configFile), preset: name });
   output.print(
     `${output.paint('green', '✓')} wrote ${printable(configFile)} from the preset ${name}.`,
     '',
     'Next:',
+    ...(page === undefined ? [] : [`  read ${page}`]),
     '  set the variables and addresses that it names',
     '  dpp-sync check',
     ...sources.map(({ id }) => `  dpp-sync preview ${id}`),

@@ -408,6 +408,17 @@ describeRealExport('.', 'init --from real exports', (exports) => {
 });
 
 describe('init --preset', () => {
+  it('names the page of docs/connectors for each preset', async () => {
+    const root = join(import.meta.dirname, '../../..');
+    for (const file of readdirSync(join(root, 'config/presets'))) {
+      const config = join(folder.path, `page-of-${file}`);
+      const { stdout } = await runHere(['init', '--preset', file.replace('.yaml', ''), '-c', config]);
+      const [, page] = /^ {2}read (docs\/connectors\/[\w-]+\.md)$/m.exec(stdout) ?? [];
+      expect(page, file).toBeDefined();
+      expect(readFileSync(join(root, page ?? ''), 'utf8'), file).toMatch(/^# /);
+    }
+  });
+
   it('writes each preset as a config, and names all of them if there is no such preset', async () => {
     const folderOfPresets = join(import.meta.dirname, '../../../config/presets');
     const names = readdirSync(folderOfPresets).map((file) => file.replace('.yaml', ''));
