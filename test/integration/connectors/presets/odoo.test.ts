@@ -188,17 +188,8 @@ describe.each(['odoo', 'odoo-rpc'])('the preset %s', (preset) => {
     expect(runOf(await world.sync(), 'products')).toMatchObject({ missing: 1, missedByChanges: 1 });
   });
 
-  it('a wrong key of Odoo fails the run, and the message does not have it', async () => {
-    world = await begin(preset, { env: { ...odooEnv(odoo), ODOO_KEY: 'wrong-key-0002' } });
-    const { failedRuns } = await world.sync();
-    expect(failedRuns).toMatchObject([{ error: expect.stringMatching(/Invalid apikey|AccessDenied/) }]);
-    expect(JSON.stringify(failedRuns)).not.toContain('wrong-key');
-  });
-});
-
-describe('the preset odoo', () => {
   it('products that come and go while Odoo is read disturb neither the read nor the others', async () => {
-    world = await begin();
+    world = await begin(preset);
     odoo.server.onCall = (number) => {
       if (number !== 2) return;
       odoo.models['product.product'] = [
@@ -220,6 +211,15 @@ describe('the preset odoo', () => {
     ]);
   });
 
+  it('a wrong key of Odoo fails the run, and the message does not have it', async () => {
+    world = await begin(preset, { env: { ...odooEnv(odoo), ODOO_KEY: 'wrong-key-0002' } });
+    const { failedRuns } = await world.sync();
+    expect(failedRuns).toMatchObject([{ error: expect.stringMatching(/Invalid apikey|AccessDenied/) }]);
+    expect(JSON.stringify(failedRuns)).not.toContain('wrong-key');
+  });
+});
+
+describe('the preset odoo', () => {
   it('another bill that becomes the first one of a template in Odoo replaces the lines, although no line has changed', async () => {
     world = await begin('odoo', { change: unguarded });
     await world.sync();
