@@ -40,10 +40,13 @@ export type ApiPaging =
   | { by: 'offset'; at: InRequest; more?: string; size: PageSize }
   | { by: 'page'; at: InRequest; first?: 0 | 1; more?: string; size: PageSize }
   | { by: 'graphql'; at: InRequest; connection: string; size: PageSize; tokens?: TokensOf }
-  /** `status` is the path of the address that has the state of the job, without its id. */
+  /**
+   * `status` is the path of the address that has the state of the job, without its id. It is a function if requests for the state have
+   * the path of others.
+   */
   | {
       by: 'bulkJob';
-      status: string;
+      status: string | ((request: Pick<ApiRequest, 'path' | 'body'>) => boolean);
       job: string;
       state: string;
       done: string;
@@ -76,6 +79,8 @@ export interface RestApi {
     /** The time that a text of `since` means, in milliseconds since the epoch. Without it, a time without a zone is in UTC. */
     timeOf?: (text: string) => number;
     deltaLink?: string;
+    /** How the API gives changes in pages, if not as a list of all rows. */
+    page?: Exclude<ApiPaging, { by: 'bulkJob' }>;
     /** The row for a record that is gone. */
     gone?: (row: JsonObject) => JsonObject;
   };

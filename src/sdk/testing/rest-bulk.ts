@@ -7,6 +7,14 @@ import type { PageParts } from './rest-paging.ts';
 export type BulkPaging = ApiPaging & { by: 'bulkJob' };
 
 const JOB = 'kit-job-1';
+const FILE = '/kit-file.jsonl';
+
+/** Bulk jobs have files at addresses that need no login. */
+export const isFile = ({ path }: Pick<ApiRequest, 'path'>): boolean => path === FILE;
+
+/** True for a request that asks how the job stands. */
+export const asksState = ({ status }: BulkPaging, request: Pick<ApiRequest, 'path' | 'body'>): boolean =>
+  typeof status === 'string' ? request.path.startsWith(status) : status(request);
 
 /**
  * Answers the requests of a bulk job: its start, its state, its file. In `edit`, `next` is the address of the file, `total` the
@@ -27,17 +35,16 @@ export function bulkAnswer(
     edit: ((parts: PageParts, page: number) => void) | undefined;
   },
 ): ApiReply {
-  const isFile = request.path.startsWith('/kit-file');
   const parts: PageParts = {
     rows: [...rows],
-    next: `${base}/kit-file.jsonl`,
+    next: `${base}${FILE}`,
     more: false,
     total: rows.length,
     deltaSince: null,
   };
   edit?.(parts, number);
-  if (isFile) return { text: parts.rows.map((row) => `${JSON.stringify(row)}\n`).join('') };
-  if (!request.path.startsWith(page.status)) return { document: withValue(null, page.job, JOB) };
+  if (isFile(request)) return { text: parts.rows.map((row) => `${JSON.stringify(row)}\n`).join('') };
+  if (!asksState(page, request)) return { document: withValue(null, page.job, JOB) };
   let document: JsonValue = withValue(null, page.state, parts.more === true ? 'KIT_FAILED' : page.done);
   if (parts.next !== null) document = withValue(document, page.result, parts.next);
   if (page.count !== undefined && parts.total !== undefined) document = withValue(document, page.count, parts.total);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '../../lib/json.ts';
+import type { RestApi } from './rest-api.ts';
 import type { Behaviour } from './rest-behaviour.ts';
 import { cleanRead, type Kit, type Outcome } from './rest-kit.ts';
 import type { ApiServer } from './rest-server.ts';
@@ -15,6 +16,7 @@ export function changesChecks(kit: Kit): ConnectorCheck[] {
   if (!kit.givesChanges) return [];
   const { api } = kit.fixtures;
   assert.ok(api.changes !== undefined, 'The stream gives changes, so give `changes` of `api`.');
+  const ofChanges: RestApi = { ...api, page: api.changes.page ?? api.page };
   const isLink = api.changes.deltaLink !== undefined;
   const check: MakeCheck = (name, run) => ({ name, run: () => kit.withServer(run) });
   return [
@@ -26,7 +28,9 @@ export function changesChecks(kit: Kit): ConnectorCheck[] {
     }),
     check('the changes have a row that has changed while the snapshot was read', async (server) => {
       await cleanRead(kit, server);
-      server.behave({ before: (page, rows) => page === (isPaged(kit) ? 2 : 1) && rows.change(0, kit.change) });
+      server.behave({
+        before: (page, rows) => page === (api.page.by === 'none' ? 1 : 2) && rows.change(0, kit.change),
+      });
       const before = await kit.read(server);
       if (before.error !== null) throw before.error;
       server.behave({});
@@ -63,11 +67,16 @@ export function changesChecks(kit: Kit): ConnectorCheck[] {
           }),
         ]),
     ...(isLink ? linkChecks(kit, check) : [lateCheck(kit, check)]),
-    ...TRAPS.filter(({ inChanges, without }) => inChanges === true && without(api) === null).map((trap) =>
+    ...TRAPS.filter(({ inChanges, without }) => inChanges === true && without(ofChanges) === null).map((trap) =>
       check(`the changes: ${SENTENCES[trap.verdict]}: ${trap.title}`, async (server) => {
         const before = await cleanRead(kit, server);
         changeMany(kit, server);
-        const changes = await readChanges(kit, server, cursorOf(before), trap.behaviour({ api, copy: kit.copy }));
+        const changes = await readChanges(
+          kit,
+          server,
+          cursorOf(before),
+          trap.behaviour({ api: ofChanges, copy: kit.copy }),
+        );
         if (trap.verdict === 'whole' && changes.error !== null) throw changes.error;
         const what = `When ${trap.title}, the read of changes`;
         await assertHasChanged(kit, server, { before, changes, what, cure: trap.cure });
@@ -130,8 +139,6 @@ function linkChecks(kit: Kit, check: MakeCheck) {
     ),
   ];
 }
-
-const isPaged = (kit: Kit): boolean => !['none', 'bulkJob'].includes(kit.fixtures.api.page.by);
 
 /** Changes four rows of five, so that the changes have several pages. */
 function changeMany(kit: Kit, server: ApiServer): void {

@@ -6,6 +6,9 @@ import { linksOnly, pagesOnly, type Trap } from './rest-trap.ts';
 const MOVED =
   'Compare the number of all rows, let pages overlap, or read by key, so that rows which come and go are noticed. A row that comes again is used once.';
 
+const REPLACED =
+  'The number of all rows is the same, and a row was skipped. Let pages overlap, read by key, or request each page again after the next one.';
+
 const beforePage2 = (act: (rows: ApiRows) => void) => (): Behaviour => ({
   before: (page, rows) => page === 2 && act(rows),
 });
@@ -80,6 +83,20 @@ export const PAGE_TRAPS: readonly Trap[] = [
     without: pagesOnly,
     behaviour: beforePage2((rows) => rows.remove(1)),
     cure: MOVED,
+  },
+  {
+    title: 'a row that was read disappears, and a new one appears at the end',
+    verdict: 'whole or fault',
+    without: pagesOnly,
+    behaviour: ({ copy }) => ({
+      before(page, rows) {
+        const [first] = rows.there();
+        if (page !== 2 || first === undefined) return;
+        rows.remove(1);
+        rows.add(copy(first.fields, 1), 'last');
+      },
+    }),
+    cure: REPLACED,
   },
   {
     title: 'a row that was read moves to the end',

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../
 import { listAt, valueAt } from '../document-path.ts';
 import { type Exchange, RECORDED_ORIGIN } from '../rest/exchange.ts';
 import { type ApiRequest, type RestApi, type RestFixtures, stepsOf, withoutMember } from './rest-api.ts';
+import { asksState } from './rest-bulk.ts';
 import type { ConnectorCheck } from './source-under-test.ts';
 
 export interface RecordedParts {
@@ -107,11 +108,12 @@ function wayOn(page: RestApi['page'], document: JsonValue, { answer }: Exchange)
 function listExchanges(exchanges: readonly Exchange[], api: RestApi): Exchange[] {
   const { page, path } = api;
   // The rows of a job are in its file, whose address only the answers know.
-  const isList = (at: string): boolean =>
-    page.by === 'bulkJob' ? at !== path && !at.startsWith(page.status) : at === path;
-  return exchanges.filter(
-    ({ request, answer }) => answer.status === 200 && isList(new URL(request.path, RECORDED_ORIGIN).pathname),
-  );
+  const isList = ({ request }: Exchange): boolean => {
+    const at = new URL(request.path, RECORDED_ORIGIN).pathname;
+    if (page.by !== 'bulkJob') return at === path;
+    return at !== path && !asksState(page, { path: at, body: request.body === '' ? null : parseExactly(request.body) });
+  };
+  return exchanges.filter((exchange) => exchange.answer.status === 200 && isList(exchange));
 }
 
 function rowsIn(exchange: Exchange, api: RestApi): JsonObject[] {

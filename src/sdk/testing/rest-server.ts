@@ -5,10 +5,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { textOf } from '../rest/placeholders.ts';
-import type { ApiRequest, RestApi } from './rest-api.ts';
+import type { ApiPaging, ApiRequest, RestApi } from './rest-api.ts';
 import { inRequest, isAsked } from './rest-api.ts';
 import { type ApiReply, type Behaviour, EXACT, EXACT_MARK } from './rest-behaviour.ts';
-import { type BulkPaging, bulkAnswer } from './rest-bulk.ts';
+import { asksState, type BulkPaging, bulkAnswer, isFile } from './rest-bulk.ts';
 import {
   answerOf,
   BadRequest,
@@ -49,7 +49,7 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
   let behaviour: Behaviour = {};
   let tokens = createTokens();
   let logins = 0;
-  let jobSince: number | null = null;
+  let jobRows: JsonObject[] = [];
   let lastRows = 0;
   let requests = 0;
   let clock = 0;
@@ -59,7 +59,7 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
   let fault: Error | null = null;
 
   function listAnswer({ request, url }: Incoming, page: number, attempt: number): ApiReply {
-    const paging = api.page as ListPaging;
+    const paging = pagingOf(request) as ListPaging;
     const since = sinceOf(request);
     const given = rowsSince(since).filter((row) => shownIn(request, [row]).length > 0);
     const list = since === null && behaviour.cap !== undefined ? given.slice(0, behaviour.cap) : given;
@@ -95,11 +95,16 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
   }
 
   function bulkReply(request: ApiRequest, page: number): ApiReply {
-    if (request.path === api.path) jobSince = sinceOf(request);
-    const given = shownIn(request, rowsSince(jobSince));
-    const of = { base: base(), rows: given, page, edit: behaviour.edit };
-    return bulkAnswer(api.page as BulkPaging, request, of);
+    const paging = api.page as BulkPaging;
+    // The file has the rows of the time at which the job began.
+    if (!isFile(request) && !asksState(paging, request)) jobRows = shownIn(request, rowsSince(sinceOf(request)));
+    const of = { base: base(), rows: jobRows, page, edit: behaviour.edit };
+    return bulkAnswer(paging, request, of);
   }
+
+  /** Changes may have pages of their own. */
+  const pagingOf = (request: ApiRequest): ApiPaging =>
+    (api.changes?.page !== undefined && sinceOf(request) !== null ? api.changes.page : null) ?? api.page;
 
   /** When the read began to which a delta link belongs. */
   const begins = new Map<string, number>();
@@ -134,10 +139,9 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
       logins += 1;
       return { document: login.answer(tokenOf(logins)) };
     }
-    const isBulk = api.page.by === 'bulkJob';
-    const isOwn = request.path === api.path || (isBulk && request.path.startsWith('/kit-file'));
-    const isStatus = api.page.by === 'bulkJob' && request.path.startsWith(api.page.status);
-    if (!isOwn && !isStatus) {
+    const paging = pagingOf(request);
+    const isOfJob = paging.by === 'bulkJob' && (isFile(request) || asksState(paging, request));
+    if (request.path !== api.path && !isOfJob) {
       const other = answer(request);
       return other === undefined ? { status: 404, document: { error: `no ${request.path}` } } : { document: other };
     }
@@ -145,17 +149,18 @@ export async function startApiServer({ api, rows: all, document, answer }: ApiSe
     known.attempts += 1;
     pages.set(identity, known);
     const { page, attempts } = known;
-    if (attempts === 1) behaviour.before?.(page, rows, isBulk ? 1 : sizeAsked(api.page as ListPaging, request));
+    if (attempts === 1) behaviour.before?.(page, rows, paging.by === 'bulkJob' ? 1 : sizeAsked(paging, request));
     if (behaviour.loginEndsAt === page && attempts === 1) {
       if (login === undefined) behaviour = { ...behaviour, reply: () => ({ status: 401, document: {} }) };
       else logins += 1;
     }
     const header = request.headers[login?.header ?? 'authorization'];
-    if (login !== undefined && !textOf(header ?? '').includes(tokenOf(logins))) return { status: 401, document: {} };
+    const isLoggedIn = login === undefined || textOf(header ?? '').includes(tokenOf(logins));
+    if (!isLoggedIn && !isFile(request)) return { status: 401, document: {} };
     if (request.query[LINK_SINCE] !== undefined && behaviour.changesStatus !== undefined)
       return { status: behaviour.changesStatus, document: {} };
     if (page === 1 && attempts === 1) begins.set(textOf(request.query[LINK_SINCE] ?? ''), now());
-    const own = api.page.by === 'bulkJob' ? bulkReply(request, page) : listAnswer(incoming, page, attempts);
+    const own = paging.by === 'bulkJob' ? bulkReply(request, page) : listAnswer(incoming, page, attempts);
     if (current !== null && current.page !== page) former = current.reply;
     const reply = behaviour.reply?.(page, attempts, { answer: own, former, rows: lastRows }) ?? own;
     current = { page, reply };

@@ -11,11 +11,14 @@ export interface ConfigStream {
   stream: string;
   api: RestApi;
   row: (number: number) => JsonObject;
+  /** Changes a row that has no text besides its key. */
+  change?: (row: JsonObject) => JsonObject;
 }
 
-export function fixturesOf({ source, stream, api, row }: ConfigStream): RestFixtures {
+export function fixturesOf({ source, stream, api, row, change }: ConfigStream): RestFixtures {
   return {
     api,
+    ...(change === undefined ? {} : { change }),
     records: Array.from({ length: 35 }, (_, at) => row(at + 1)),
     settings(base) {
       const { options, streams } = source(base);

@@ -43,7 +43,7 @@ export const APIS: Record<string, RestFixtures> = {
       page: { by: 'nextLink', next: '$["@odata.nextLink"]', size: SIZE, tokens: 'positions' },
       total: '$["@odata.count"]',
     },
-    { page: { by: 'nextLink', next: '$["@odata.nextLink"]', total: '$["@odata.count"]' } },
+    { page: { by: 'nextLink', next: '$["@odata.nextLink"]', countsRows: true, total: '$["@odata.count"]' } },
   ),
   'nextLink and delta link': apiWith(
     {

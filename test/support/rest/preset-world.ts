@@ -32,7 +32,7 @@ export interface PresetSource {
 }
 
 /** The sources of a preset for a server of the test. */
-export function sourcesOfPreset(
+function sourcesOfPreset(
   preset: string,
   { env, size, change }: Pick<PresetWorldOptions, 'env' | 'size' | 'change'>,
 ): PresetSource[] {

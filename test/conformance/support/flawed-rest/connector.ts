@@ -24,7 +24,7 @@ import {
   SIZE,
   textOf,
 } from './flaws.ts';
-import { readPass } from './pass.ts';
+import { readRows } from './pass.ts';
 
 const ROWS = Array.from({ length: 35 }, (_, at) => ({ id: at + 1, name: `Part ${at + 1}` }));
 
@@ -102,7 +102,7 @@ async function snapshot(ask: Ask, reader: Reader, signal: AbortSignal): Promise<
   const { kind, has } = reader;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { rows, begun, ended, delta } = await readPass(ask, reader, { first: '/items', signal, isChanges: false });
+      const { rows, begun, ended, delta } = await readRows(ask, reader, { first: '/items', signal, isChanges: false });
       const page = { rows: rows.map(rowOf) };
       if (kind === 'keyset') {
         const end = has('asks from the end of the last read')
@@ -129,7 +129,7 @@ async function changes(
   if (kind === 'delta' && link === null) return { rows: [], cursor };
   const first = kind === 'keyset' ? `/items?since=${new Date(Number(since)).toISOString()}` : textOf(link);
   try {
-    const { rows, begun, delta } = await readPass(ask, reader, { first, signal, isChanges: true });
+    const { rows, begun, delta } = await readRows(ask, reader, { first, signal, isChanges: true });
     const given = rows.map(rowOf).filter(({ isGone }) => isGone !== true || !has('leaves out tombstones'));
     if (kind === 'keyset') {
       return { rows: given, cursor: { since: has('goes on after changes by its own clock') ? Date.now() : begun } };
