@@ -14,6 +14,7 @@ import {
   type YAMLError,
 } from 'yaml';
 import { err, ok, type Result } from '../lib/errors.ts';
+import { checkMerges, memberPair } from './merge-keys.ts';
 import type { ConfigProblem, PathSegment } from './problem.ts';
 
 const PROBLEMS_MAX = 20;
@@ -28,7 +29,7 @@ export interface ConfigDocument {
 }
 
 /**
- * Parses YAML 1.2, of which JSON is a part, with two differences. Placeholders need no quotes anywhere, not even in
+ * Parses YAML 1.2, of which JSON is a part, with three differences. Merge keys (`<<: *name`) of YAML 1.1 are known. Placeholders need no quotes anywhere, not even in
  * `{ token: ${file:/run/token} }`, which YAML alone would refuse. Numbers that YAML would change (`0123` to 123, long
  * ids to rounded ones) stay text, because in the config of an ERP they are codes and not quantities.
  *
@@ -45,11 +46,13 @@ export function parseDocumentText(text: string): Result<ConfigDocument, ConfigPr
       lineCounter: lines,
       prettyErrors: false,
       logLevel: 'error',
+      merge: true,
     });
     const problems: ConfigProblem[] = [];
     const report = (position: number, message: string) => addProblem(problems, lines, position, message);
     reportErrors([...document.errors, ...document.warnings], hidden, report);
     if (problems.length === 0) checkNodes(document, report);
+    if (problems.length === 0) checkMerges(document, report);
     if (problems.length > 0) return err(problems);
     restoreScalars(document);
     const plain = toPlain(document);
@@ -213,7 +216,7 @@ function lineOf(document: Document, lines: LineCounter, path: readonly PathSegme
   for (const segment of path) {
     if (isAlias(at)) at = at.resolve(document);
     if (isMap(at)) {
-      const pair = at.items.find((item) => isScalar(item.key) && String(item.key.value) === String(segment));
+      const pair = memberPair(at, String(segment), document);
       if (!pair || !isScalar(pair.key)) break;
       position = pair.key.range?.[0] ?? position;
       at = pair.value as Node | null;

@@ -54,6 +54,21 @@ expects, so \`port: \${PORT}\` is a number. Paths are relative to the folder of 
 
 YAML would read the value in \`[0123]\` as a number and change it. dpp-sync keeps it as the text "0123".
 
+Values that several places share can be written once: \`&name\` before a value gives it a name, \`*name\` stands for it, and
+\`<<: *name\` adds its members to those of another place. A member that this place has itself is kept:
+
+\`\`\`yaml
+sources:
+  - id: erp
+    connector: csv
+    streams:
+      products: &export { path: ./products-*.csv, files: latest, key: [MATNR] }
+      materials: { <<: *export, path: ./materials-*.csv }
+    mappings:
+      - { stream: products, to: product, key: row.MATNR, fields: { sku: row.MATNR, name: row.MAKTX } }
+      - { stream: materials, to: material, key: row.MATNR, fields: { code: row.MATNR, name: row.MAKTX } }
+\`\`\`
+
 ## Secrets
 
 These values are secrets: the keys that are marked as secret below, all values from \`\${file:…}\`, and all variables whose names contain

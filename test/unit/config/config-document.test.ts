@@ -15,6 +15,8 @@ function problemsOfText(text: string): { line: number | null; message: string }[
   return document.ok ? [] : document.error;
 }
 
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
+
 describe('the parsing of a config file', () => {
   it('a config file keeps numbers that YAML would rewrite as they were written', () => {
     expect(valueOf('[0123, 0x10, .5, 12345678901234567890, 1.50, -7, 1e3, true]')).toEqual([
@@ -78,6 +80,49 @@ describe('the parsing of a config file', () => {
     expect(problemsOfText('['.repeat(400_000))[0]?.message).toContain('nested too deeply');
     expect(problemsOfText(`${'['.repeat(150)}${']'.repeat(150)}`)[0]?.message).toContain('nested too deeply');
     expect((await faultOf(`a: ${'x'.repeat(1_100_000)}`)).message).toContain('larger than');
+  });
+
+  it('a merge key gives a map the members of others, of which the first ones win, and its own before all', () => {
+    const text =
+      'a: &a { x: 1, y: { z: ${file:/run/x} } }\nb: &b\n  <<: *a\n  x: 3\nc: { n: 0, <<: [*b, { x: 5, q: 7 }] }\nd: "<<"';
+    const y = { z: '${file:/run/x}' };
+    expect(valueOf(text)).toEqual({ a: { x: 1, y }, b: { x: 3, y }, c: { n: 0, x: 3, y, q: 7 }, d: '<<' });
+  });
+
+  it('a problem in a merged member has the line on which the member is written', () => {
+    const document = parseDocumentText('a: &a\n  x:\n    z: 1\nb: &b { <<: *a, v: 2 }\nc:\n  <<: [*b]\n  w: 3');
+    if (!document.ok) throw new Error(JSON.stringify(document.error));
+    const paths = [
+      ['c', 'x', 'z'],
+      ['c', 'v'],
+      ['c', 'w'],
+      ['c', 'absent'],
+      ['c', '<<'],
+    ];
+    expect(paths.map((path) => document.value.lineOf(path))).toEqual([3, 4, 7, 5, 5]);
+  });
+
+  it.each([
+    ['a number', 'a: 1\nb:\n  <<: 5', 3, 'found << with another value than named values'],
+    ['a list of texts', 'a: 1\nb:\n  <<: [x]', 3, 'found << with another value than named values'],
+    ['an alias of a list', 'a: &a [[1]]\nb: { <<: *a }', 2, 'found << with another value than named values'],
+    ['an alias to nothing', 'a: 1\nb: { <<: *a }', 2, 'found an alias (*…) to nothing'],
+    ['the map itself', 'b: 1\na: &a\n  <<: *a', 3, 'found << that merges more than 100 maps'],
+    [
+      'ever more maps',
+      `l0: &l0 { x: 1 }\n${upTo(12)
+        .map(
+          (level) =>
+            `l${level}: &l${level} { <<: [${upTo(9)
+              .map(() => `*l${level - 1}`)
+              .join(', ')}] }`,
+        )
+        .join('\n')}`,
+      4,
+      'found << that merges more than 100 maps',
+    ],
+  ])('a merge key with %s is rejected and the line is named', (_what, text, line, message) => {
+    expect(problemsOfText(text)[0]).toMatchObject({ line, message: expect.stringContaining(message) });
   });
 
   it('a config file keeps a member called __proto__ a member', () => {
