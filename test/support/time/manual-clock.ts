@@ -24,6 +24,7 @@ export function createManualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
           until: passedMs + ms,
           wake: () => {
             sleeping.delete(sleeper);
+            signal?.removeEventListener('abort', sleeper.wake);
             resolve();
           },
         };
