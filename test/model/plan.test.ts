@@ -62,20 +62,20 @@ afterAll(() => void vi.unstubAllEnvs());
 describe('a plan says what happens', () => {
   // Most of the time they wait.
   describe.concurrent('whatever the nights are', () => {
-    it('a plan says what a sync does', () => holds('calm', 3));
+    it('a plan says what a sync does', () => holds('calm', 2));
 
     it('a plan says what a sync does where the platform refuses, loses answers and has items already', () =>
-      holds('odd', 4));
+      holds('odd', 2));
 
-    it('a plan says what a sync does with a backup of the ledger', () => holds('restored', 3));
+    it('a plan says what a sync does with a backup of the ledger', () => holds('restored', 2));
 
     it('a plan is refused after a row has changed, and rows that change while it is applied are not sent', () =>
-      holds('changing', 3));
+      holds('changing', 2));
 
     it(
       'a process that is killed while it applies a plan changes nothing about the end',
       covers('process-killed', 'I6'),
-      () => holds('killed', 3),
+      () => holds('killed', 2),
     );
   });
 
