@@ -16,6 +16,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const PAGE = filesOfPage('writing.md');
 const base = mkdtempSync(join(tmpdir(), 'dpp-new-'));
 const folder = join(base, 'acme');
+const restFolder = join(base, 'shop');
 afterAll(() => removeFolder(base));
 
 const make = (name: string, ...args: string[]) => cli(['connector', 'new', name, '--dir', folder, ...args]);
@@ -25,6 +26,8 @@ beforeAll(async () => {
   made = await make('acme', '--json');
   for (const [path, content] of Object.entries(PAGE)) write(`page/${path}`, content);
   installSdk(folder);
+  await cli(['connector', 'new', 'shop', '--rest', '--dir', restFolder]);
+  installSdk(restFolder);
 });
 
 function write(path: string, content: string | Uint8Array): void {
@@ -32,7 +35,25 @@ function write(path: string, content: string | Uint8Array): void {
   writeFileSync(join(folder, path), content);
 }
 
-const nodeHere = (...args: string[]) => spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+const nodeIn = (cwd: string, ...args: string[]) => spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });
+const nodeHere = (...args: string[]) => nodeIn(folder, ...args);
+
+/** What the compiler says about the code in a folder, with the strictest options. */
+function typeFaultsIn(of: string, code: readonly string[]): string {
+  const tsconfig = {
+    extends: './tsconfig.json',
+    compilerOptions: {
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      typeRoots: [join(ROOT, 'node_modules/@types')],
+    },
+    files: ['connector.ts', 'connector.test.ts', ...code],
+  };
+  writeFileSync(join(of, 'tsconfig.test.json'), JSON.stringify(tsconfig));
+  return nodeIn(of, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.test.json').stdout;
+}
 
 describe('connector new', () => {
   it('connector new makes a package and names its files', () => {
@@ -85,20 +106,34 @@ describe('the connector that was made, and those of docs/connectors/writing.md,'
 
   it('the connectors made and of the docs have types that fit the SDK', () => {
     const code = Object.keys(PAGE).filter((path) => path.endsWith('.ts'));
-    const tsconfig = {
-      extends: './tsconfig.json',
-      compilerOptions: {
-        noEmit: true,
-        allowImportingTsExtensions: true,
-        noUncheckedIndexedAccess: true,
-        exactOptionalPropertyTypes: true,
-        typeRoots: [join(ROOT, 'node_modules/@types')],
-      },
-      files: ['connector.ts', 'connector.test.ts', ...code.map((path) => `page/${path}`)],
-    };
-    write('tsconfig.test.json', JSON.stringify(tsconfig));
-    const checked = nodeHere(join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.test.json');
-    expect(checked.stdout).toBe('');
+    expect(
+      typeFaultsIn(
+        folder,
+        code.map((path) => `page/${path}`),
+      ),
+    ).toBe('');
+  });
+});
+
+describe('the connector that connector new makes with --rest', () => {
+  it('the made connector for a REST API passes the checks of REST connectors, has the right types, and its case passes', async () => {
+    const tested = nodeIn(restFolder, '--test', 'connector.test.ts');
+    expect(tested.status, tested.stdout).toBe(0);
+    expect(tested.stdout).toMatch(/pass 3\d\n[^]*fail 0/);
+    expect(typeFaultsIn(restFolder, [])).toBe('');
+    const cases = await cli(['test', '-c', join(restFolder, 'dpp-sync.yaml'), '--json']);
+    expect(cases.json()).toMatchObject({ ok: true, failed: 0, untested: [] });
+  });
+
+  it('the checks of the made connector for a REST API fail if it asks for no order', () => {
+    const path = join(restFolder, 'unsorted.ts');
+    const code = readFileSync(join(restFolder, 'connector.ts'), 'utf8');
+    writeFileSync(path, code.replace(", sort: 'id'", ''));
+    const test = readFileSync(join(restFolder, 'connector.test.ts'), 'utf8');
+    writeFileSync(join(restFolder, 'unsorted.test.ts'), test.replace('./connector.ts', './unsorted.ts'));
+    const tested = nodeIn(restFolder, '--test', '--test-name-pattern', '^gives each row once$', 'unsorted.test.ts');
+    expect(tested.status).toBe(1);
+    expect(tested.stdout).toMatch(/does not have the last row of the page before/);
   });
 });
 

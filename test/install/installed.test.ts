@@ -195,7 +195,7 @@ describe('the packed tarball', () => {
       'dist/main.js',
       'dist/sdk.js',
       'dist/types/sdk/index.d.ts',
-      'config/connector-template/gitignore',
+      'config/connector-template/shared/gitignore',
       'config/profiles/default.yaml',
       'config/demo/exports/bom.csv',
     ];

@@ -13,9 +13,11 @@ const EXAMPLES = `
 Examples:
   $ dpp-sync connector new acme
   $ dpp-sync connector new acme --dir ./connectors/acme
+  $ dpp-sync connector new acme --rest
   $ cd dpp-sync-connector-acme && npm test
 
-The folder holds a connector that works, its tests, a fixture and a config that uses it. See docs/connectors/writing.md.`;
+The folder holds a connector that works, its tests and a config that uses it. The connector reads files; with --rest it reads an
+API. See docs/connectors/writing.md.`;
 
 const RECORD_EXAMPLES = `
 Examples:
@@ -38,8 +40,9 @@ export function addConnectorCommands(program: Command, run: RunAction): void {
     .description('make a folder with a connector of your own, which passes the conformance kit')
     .argument('<name>', 'its id: lower-case letters, digits and dashes')
     .option('--dir <folder>', `the folder, which has to be new or empty; the default is \`${PREFIX}\` and the name`)
+    .option('--rest', 'a connector for a REST API, in place of one for files')
     .addHelpText('after', EXAMPLES)
-    .action((name: string, options: { dir?: string }) => run((context) => makeConnector(name, options, context)));
+    .action((name: string, options: NewOptions) => run((context) => makeConnector(name, options, context)));
   connector
     .command('record')
     .description('record the requests and answers of a REST source, for the tests of a connector')
@@ -61,7 +64,12 @@ export function addConnectorCommands(program: Command, run: RunAction): void {
     );
 }
 
-async function makeConnector(name: string, { dir }: { dir?: string }, context: CommandContext): Promise<number> {
+interface NewOptions {
+  dir?: string;
+  rest?: true;
+}
+
+async function makeConnector(name: string, { dir, rest }: NewOptions, context: CommandContext): Promise<number> {
   const { output } = context;
   const id = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
   if (!NAME.test(id) || id.length > NAME_MAX) {
@@ -72,10 +80,12 @@ async function makeConnector(name: string, { dir }: { dir?: string }, context: C
   const named = dir ?? `${PREFIX}${id}`;
   const folder = resolve(named);
   const { root, version } = context.package;
-  const { files, isLinked } = writeTemplate({ folder, root, values: { id, package: `${PREFIX}${id}`, version } });
+  const values = { id, package: `${PREFIX}${id}`, version };
+  const { files, isLinked } = writeTemplate({ folder, root, kind: rest ? 'rest' : 'file', values });
   if (output.json) output.document({ ok: true, folder, files });
   output.print(`The connector ${id} is in ${printable(folder)}: ${files.join(', ')}.`, '', 'Next:');
-  output.print(`  dpp-sync preview catalogue -c ${shellWord(join(named, 'dpp-sync.yaml'))}`);
+  // A connector for a REST API has nothing to read before its author names a system.
+  if (!rest) output.print(`  dpp-sync preview catalogue -c ${shellWord(join(named, 'dpp-sync.yaml'))}`);
   // Its tests load the build of the SDK, which a clone of the repository has only after `npm run build`.
   if (!existsSync(join(root, 'dist', 'sdk-testing.js'))) output.print(`  npm --prefix ${shellWord(root)} run build`);
   output.print(`  cd ${shellWord(named)}`);
@@ -96,37 +106,42 @@ const RENAMED: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
 function writeTemplate({
   folder,
   root,
+  kind,
   values,
 }: {
   folder: string;
   /** The folder of this program's package. */
   root: string;
-  /** The text that replaces `{{name}}` in the files. */
+  /** What the connector reads. */
+  kind: 'file' | 'rest';
+  /** The text that replaces `{{name}}` in the files. Other names belong to the connector. */
   values: Readonly<Record<string, string>>;
 }): { files: string[]; isLinked: boolean } {
-  const template = join(root, 'config', 'connector-template');
-  const names = readdirSync(template, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(template.length + 1))
-    .toSorted();
+  const templates = ['shared', kind].map((name) => join(root, 'config', 'connector-template', name));
+  const found = templates.flatMap((template) =>
+    readdirSync(template, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => ({ path, name: path.slice(template.length + 1) })),
+  );
   assertEmpty(folder);
   try {
-    const files = names.map((name) => {
-      const text = readFileSync(join(template, name), 'utf8');
+    const files = found.map(({ path, name }) => {
+      const text = readFileSync(path, 'utf8');
       const to = RENAMED[name] ?? name;
       makeFolderSync(dirname(join(folder, to)));
       // `wx` never replaces a file: one that has appeared meanwhile belongs to another process or person.
       writeFileSync(join(folder, to), withValues(text, values), { flag: 'wx' });
       return to;
     });
-    return { files, isLinked: link(folder, root) };
+    return { files: files.toSorted(), isLinked: link(folder, root) };
   } catch (error) {
     throw unwritable(folder, error);
   }
 }
 
 function withValues(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
+  return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
 function assertEmpty(folder: string): void {

@@ -17,7 +17,7 @@ const NOT_COMMANDS: Record<string, string> = {
 const OTHER_LANGUAGES = ['', 'csv', 'ini', 'json', 'mermaid', 'nginx', 'sql', 'text', 'ts', 'xml', 'yaml'];
 
 const SCRIPTS = new Set(
-  ['package.json', 'config/connector-template/package.json'].flatMap((file) => {
+  ['package.json', 'config/connector-template/shared/package.json'].flatMap((file) => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { scripts: Record<string, string> };
     return Object.keys(scripts);
   }),
@@ -105,10 +105,10 @@ it.each(inline)('the text at $where names `dpp-sync $text`, which exists', async
 });
 
 it('no page installs dpp-sync by its name, because no registry has it', () => {
-  const template = readFileSync(join(ROOT, 'config/connector-template/README.md'), 'utf8');
+  const templates = ['file', 'rest'].map((kind) => `config/connector-template/${kind}/README.md`);
   const texts = [
     ...pages.map(({ path, text }) => ({ path, text })),
-    { path: 'config/connector-template', text: template },
+    ...templates.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
   ];
   const named = texts.filter(({ text }) => /npm (?:install|i) [^`\n]*(?<= )dpp-sync(?=[\s`])/.test(text));
   expect(named.map(({ path }) => path)).toEqual([]);
