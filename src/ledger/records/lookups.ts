@@ -23,7 +23,7 @@ import {
   replaceFileEntries,
   type StoredTable,
 } from './lookup-entries.ts';
-import { type CountedRow, countRows, createCounts } from './streams.ts';
+import { type CountedRow, uncountQuarantined } from './streams.ts';
 
 interface TableRow extends Omit<StoredTable, 'columns'> {
   title: string | null;
@@ -182,7 +182,7 @@ export function dropLookupEntries(tx: Tx, recordIds: readonly number[]): void {
 export function noteStreamRead(tx: Tx, streamId: number): void {
   if (SQL.wasRead(tx).run(streamId).changes === 0) return;
   const ids = tablesOf(tx, streamId).map(({ id }) => id);
-  if (ids.length > 0) recount(tx, SQL.requeueAbsent(tx).all(JSON.stringify(ids)));
+  if (ids.length > 0) uncountQuarantined(tx, SQL.requeueAbsent(tx).all(JSON.stringify(ids)));
 }
 
 /**
@@ -271,17 +271,12 @@ function addTables(tx: Tx, tables: readonly { owner: string; table: LookupTable 
   }
 }
 
-/** Takes records out of the count of quarantined rows that wait for another mapping, which counts them again. */
-function recount(tx: Tx, requeued: readonly CountedRow[]): number {
-  const counts = createCounts();
-  for (const row of requeued) counts.add(row, 'quarantined', -1);
-  countRows(tx, counts.all());
-  return requeued.length;
-}
-
 function requeue(tx: Tx, changed: readonly Changed[]): number {
   if (changed.length === 0) return 0;
-  return recount(tx, SQL.requeueKeys(tx).all(JSON.stringify(changed.map(({ lookupId, key }) => [lookupId, key]))));
+  return uncountQuarantined(
+    tx,
+    SQL.requeueKeys(tx).all(JSON.stringify(changed.map(({ lookupId, key }) => [lookupId, key]))),
+  );
 }
 
 /**

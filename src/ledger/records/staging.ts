@@ -11,7 +11,7 @@ import { insertMany } from '../store/many.ts';
 import { parseJson, statement, type Tx } from '../store/tx.ts';
 import { type Decision, openBatch, type RecordToStage, type StagedState } from './batch.ts';
 import { currentUses, storeUses } from './lookups.ts';
-import { countRows, createCounts } from './streams.ts';
+import { type CountedRow, countRows, createCounts, uncountQuarantined } from './streams.ts';
 
 /** The counts of staged deliveries, and the staged creates for first contact. */
 export type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'> & { creates: CreateCounts };
@@ -73,12 +73,17 @@ const SQL = {
   dropBlockedMaterials: statement<[string]>(
     'DELETE FROM held_materials WHERE record_id IN (SELECT value FROM json_each(?))',
   ),
-  // Other records that make these items are mapped again, because they may now make them or conflict with them.
-  requeueContenders: statement<[string]>(
-    `UPDATE records SET state = 'pending', version = version + 1
+  // Other records that make these items are mapped again, because they may now make them or conflict with them. A row that the present
+  // run has put into quarantine, before it read the row of the item, is counted in this run by the new result.
+  requeueContenders: statement<[string], CountedRow>(
+    `UPDATE records SET state = 'pending', version = version + 1,
+       run_id = CASE WHEN state = 'quarantined' THEN
+         (SELECT max(a.run_id) FROM run_streams a JOIN runs u ON u.id = a.run_id
+          WHERE a.stream_id = records.stream_id AND u.ended_at IS NULL AND u.started_at <= quarantined_at) END
      WHERE id IN (SELECT c.record_id FROM json_each(?) n CROSS JOIN contenders c ON c.kind = n.value ->> 0 AND c.key = n.value ->> 1
          WHERE c.record_id <> CAST(n.value ->> 2 AS INTEGER))
-       AND state IN ('mapped', 'quarantined')`,
+       AND state IN ('mapped', 'quarantined')
+     RETURNING stream_id AS streamId, run_id AS runId`,
   ),
 };
 
@@ -207,7 +212,7 @@ function storeBatch<R extends RecordToStage>(
     const changes = desires.flatMap(({ known, content }) => (known && known.desiredHash !== content.hash ? known : []));
     return [...released, ...changes].map(({ kind, key }) => [kind, key, record.id]);
   });
-  if (altered.length > 0) SQL.requeueContenders(tx).run(JSON.stringify(altered));
+  if (altered.length > 0) uncountQuarantined(tx, SQL.requeueContenders(tx).all(JSON.stringify(altered)));
 }
 
 function desireAll<R extends RecordToStage>(

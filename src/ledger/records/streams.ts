@@ -149,6 +149,14 @@ export function createCounts() {
   };
 }
 
+/** Takes rows out of the count of quarantined ones that wait for another mapping, which counts them again. Returns their number. */
+export function uncountQuarantined(tx: Tx, requeued: readonly CountedRow[]): number {
+  const counts = createCounts();
+  for (const row of requeued) counts.add(row, 'quarantined', -1);
+  countRows(tx, counts.all());
+  return requeued.length;
+}
+
 /** Counts waiting rows as changed, because later rows have replaced them. */
 export function countReplacedRows(tx: Tx, rows: readonly CountedRow[]): void {
   const counts = createCounts();

@@ -88,3 +88,59 @@ describe('rows that make an item which another row makes with other values', () 
     expect(stdout).toContain('  items: 1 product, 1 material, 1 BOM item\n');
   });
 });
+
+describe.each([0, 3_000])('rows of one item that change together, with %i rows between them', (between) => {
+  let own: World;
+  beforeAll(async () => {
+    own = await createWorld({
+      config: {
+        sources: [
+          {
+            id: 'erp',
+            connector: 'csv',
+            options: { delimiter: ';' },
+            streams: { lamps: { path: './lamps.csv', key: ['ID'] } },
+            mappings: [
+              {
+                stream: 'lamps',
+                to: 'product',
+                key: 'row.SKU',
+                when: 'row.SKU != ""',
+                fields: { sku: 'row.SKU', name: 'row.NAME' },
+              },
+            ],
+          },
+        ],
+      },
+      files: {},
+    });
+  });
+  afterAll(() => own.remove());
+
+  const OTHERS = Array.from({ length: between }, (_, at) => `${at + 10};;\n`).join('');
+  async function sync(first: string, last: string) {
+    own.write('lamps.csv', `ID;SKU;NAME\n${first}\n${OTHERS}${last}\n`);
+    const { runs } = (await runHere(['sync', '--json', '-c', own.configFile])).json() as { runs: object[] };
+    const { stdout } = await runHere(['quarantine', '--json', '-c', own.configFile]);
+    return { run: runs[0], quarantined: stdout.split('\n').filter((line) => line !== '').length };
+  }
+
+  it('are no rows with an error, although the row of the item comes last', async () => {
+    await sync('1;L1;Lamp', '2;L1;Lamp');
+    expect(await sync('2;L1;Lantern', '1;L1;Lantern')).toMatchObject({
+      run: { read: between + 2, unchanged: between, changed: 2, quarantined: 0, excluded: 0 },
+      quarantined: 0,
+    });
+  });
+
+  it('count as rows with an error in the run that finds them different, and no longer in a later run that does not', async () => {
+    expect(await sync('2;L1;Torch', '1;L1;Lantern')).toMatchObject({
+      run: { read: between + 2, unchanged: between + 1, changed: 0, quarantined: 1 },
+      quarantined: 1,
+    });
+    expect(await sync('2;L1;Torch', '1;L1;Torch')).toMatchObject({
+      run: { read: between + 2, unchanged: between + 1, changed: 1, quarantined: 0 },
+      quarantined: 0,
+    });
+  });
+});
