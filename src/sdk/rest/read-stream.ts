@@ -22,7 +22,7 @@ import {
   openedAt,
   withoutCursor,
 } from './rest-cursor.ts';
-import { createRowPages, rowOf } from './rest-rows.ts';
+import { createRowPages, type Progress, rowOf } from './rest-rows.ts';
 import { assertTotal, type PassPage, passOf } from './row-passes.ts';
 import { formatSince } from './since.ts';
 import { assertNotAllGone, goneRow, isGone } from './tombstones.ts';
@@ -75,12 +75,13 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
       const cursor = isLate ? null : cursorAfter(read, { opened, link });
       if (stream.changes !== undefined && cursor === null) warnings.add(isLate ? lateLink(read) : withoutCursor(read));
       yield* pages.end({
+        ...(last === null ? {} : progressOf(last)),
         ...(cursor === null ? {} : { cursor }),
         ...(warnings.size === 0 ? {} : { warnings: [...warnings] }),
       });
       return;
     } catch (error) {
-      yield* pages.flush({ done: 0, total: 0 });
+      yield* pages.flush();
       const reason = reasonToBeginAgain(error, read, pass);
       if (reason === null) throw faultOf(error, read);
       warnings.add(`${name} was read again from its first page, because ${reason}.`);
@@ -141,11 +142,15 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
       if (asked.kind !== 'link') assertTotal(read, totals, last);
       const next = cursorAfter(read, { opened, link: last === null ? null : deltaLinkIn(read, last.answer) });
       if (next === null) {
-        yield* pages.flush({ done: 0, total: 0 });
+        yield* pages.flush();
         yield { rows: [], beginAgain: lostCursor(read) };
         return;
       }
-      yield* pages.end({ cursor: next, ...(warnings.size === 0 ? {} : { warnings: [...warnings] }) });
+      yield* pages.end({
+        ...(last === null ? {} : progressOf(last)),
+        cursor: next,
+        ...(warnings.size === 0 ? {} : { warnings: [...warnings] }),
+      });
       return;
     } catch (error) {
       if (error instanceof CapReached && read !== whole) {
@@ -184,8 +189,8 @@ function movedText({ name }: RestRead, { count, example }: { count: number; exam
   return `${rows} of ${name} came again on a later page, and ${count === 1 ? 'was' : 'were'} used once: ${example}. Rows have moved during the read.`;
 }
 
-function progressOf({ count, total }: PassPage): { done: number; total: number } {
-  return { done: count, total: Math.max(total ?? 0, 0) };
+function progressOf({ count, total }: PassPage): Progress {
+  return total === null ? {} : { progress: { done: Math.min(count, total), total } };
 }
 
 /** Warns of a server that does not obey the filter: then each read of changes is a complete one, and nobody notices. */

@@ -67,23 +67,26 @@ function firstOf<One>(list: readonly One[], find: (one: One) => string | null): 
   return null;
 }
 
+/** How much was read; empty if the server does not state the number of all rows. */
+export type Progress = Pick<Page, 'progress'>;
+
 /** Gathers rows into pages of bounded size. Each of them has the cursor of the read, until the end gives another one. */
 export function createRowPages(cursor?: JsonValue) {
   const buffer = createPageBuffer();
   const own = cursor === undefined ? {} : { cursor };
+  const taken = (): SourceRow[] => buffer.take({ done: 0, total: 0 }).rows;
   return {
     /** @param bytes how long the row is, approximately */
-    *add(row: SourceRow, bytes: number, progress: { done: number; total: number }): Generator<Page> {
-      if (buffer.add(row, bytes)) yield { ...buffer.take(progress), ...own };
+    *add(row: SourceRow, bytes: number, progress: Progress): Generator<Page> {
+      if (buffer.add(row, bytes)) yield { rows: taken(), ...own, ...progress };
     },
-    *flush(progress: { done: number; total: number }): Generator<Page> {
-      if (!buffer.empty) yield { ...buffer.take(progress), ...own };
+    *flush(): Generator<Page> {
+      if (!buffer.empty) yield { rows: taken(), ...own };
     },
     /** The last page. */
-    *end(last: Pick<Page, 'cursor' | 'warnings'>): Generator<Page> {
-      const { rows } = buffer.take({ done: 0, total: 0 });
-      const page = { rows, ...own, ...last };
-      if (rows.length > 0 || page.cursor !== undefined || page.warnings !== undefined) yield page;
+    *end(last: Pick<Page, 'cursor' | 'warnings' | 'progress'>): Generator<Page> {
+      const page: Page = { rows: taken(), ...own, ...last };
+      if (page.rows.length > 0 || page.cursor !== undefined || page.warnings !== undefined) yield page;
     },
   };
 }
