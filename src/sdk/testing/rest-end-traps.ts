@@ -97,12 +97,11 @@ export const END_TRAPS: readonly Trap[] = [
   {
     title: 'the server ends at its cap',
     verdict: 'fault',
-    without: ({ cap, page }) =>
-      cap === undefined
-        ? 'the API has no cap'
-        : page.by === 'keyset'
-          ? 'each page is a request with a cap of its own'
-          : null,
+    without({ cap, page }) {
+      if (page.by === 'bulkJob') return 'one file has all rows';
+      if (page.by === 'keyset') return 'each page is a request with a cap of its own';
+      return cap === undefined ? 'the API has no cap' : null;
+    },
     behaviour: ({ api: { cap = 0 }, copy }) => ({ cap, before: beyond(cap, copy) }),
     cure: 'So many rows as the cap may be all rows or not. Fail, or split the read.',
   },
