@@ -1,7 +1,12 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that last longest, the longest first. */
-const LONG = [/\/test\/chaos\/truthful-figures\./, /\/test\/model\//];
+const LONG = [
+  /\/test\/chaos\/truthful-figures\./,
+  /\/test\/model\//,
+  // It waits for a minute.
+  /\/test\/processes\/connectors\/no-descriptors\./,
+];
 
 /** Begins with the files that last longest, so that none of them runs alone at the end. */
 export class LongFirst extends BaseSequencer {
