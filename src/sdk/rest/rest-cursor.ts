@@ -2,6 +2,7 @@
 
 import { sha256Url } from '../../lib/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { isSecretName } from '../../lib/text/secret-names.ts';
 import { sourceFault } from '../connector.ts';
 import { valueAt } from '../document-path.ts';
 import { incomplete, type RestRead } from './read-pass.ts';
@@ -50,11 +51,21 @@ export function cursorAfter(
 }
 
 /** What the rows of a read depend on. A cursor of another request would skip rows. */
-function requestId({ stream, client }: RestRead): string {
-  const { get, method, query, body, headers, rows, changes, each } = stream;
+function requestId(read: RestRead): string {
+  return digestOf(read, withoutSecrets(read.stream.query));
+}
+
+function digestOf({ stream, client }: RestRead, query: JsonObject | undefined): string {
+  const { get, method, body, headers, rows, changes, each } = stream;
   return sha256Url(
     JSON.stringify([client.base.href, client.account, get, method, query, body, headers, rows, changes, each]),
   ).slice(0, 16);
+}
+
+/** The parameters of a stream. Those with the name of a secret have no value: the request stays the same if a key is renewed. */
+function withoutSecrets(query: JsonObject | undefined): JsonObject | undefined {
+  if (query === undefined) return undefined;
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, isSecretName(name) ? null : value]));
 }
 
 /** A stored cursor, or why a read cannot go on from it. */
@@ -70,7 +81,9 @@ export function cursorOf(read: RestRead, stored: JsonValue | null): RestCursor |
     });
   }
   const link = isLink ? linkFrom(read, linked) : null;
-  if (request !== requestId(read) || (isLink && link === null)) {
+  // Earlier versions have stored the digest of the secrets too.
+  const isSame = request === requestId(read) || request === digestOf(read, stream.query);
+  if (!isSame || (isLink && link === null)) {
     return `The request of ${name} has changed since its last read.`;
   }
   return link === null ? { request, since: Number(since) } : { request, link };

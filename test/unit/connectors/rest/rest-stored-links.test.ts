@@ -1,6 +1,8 @@
 // Delta links in the cursor, which the ledger stores: without values that the config gives, because they may be secrets.
 
 import { expect, it } from 'vitest';
+import { rest } from '../../../../connectors/rest/index.ts';
+import { sha256Url } from '../../../../src/lib/hash.ts';
 import type { JsonValue } from '../../../../src/sdk/index.ts';
 import { idsOf, withAnswers } from '../../../support/rest/read-from.ts';
 import type { RestCall, RestReply } from '../../../support/rest/rest-server.ts';
@@ -14,6 +16,16 @@ const ITEMS = {
   changes: { deltaLink: '$.delta' },
   reconcile: '7d',
 };
+
+/** What an older version has stored for the request of `ITEMS`. */
+function requestOfOlder(base: string): string {
+  const { get, query, rows } = rest.streamOptions.parse(ITEMS) as { get: string; query: object; rows: unknown };
+  const changes = { deltaLink: ['delta'], blindTo: [] };
+  const account = sha256Url(JSON.stringify([undefined, undefined, undefined, []]));
+  return sha256Url(
+    JSON.stringify([`${base}/`, account, get, undefined, query, undefined, undefined, rows, changes, undefined]),
+  ).slice(0, 16);
+}
 
 /** A server that ends its first read with this delta link, relative to its address, and gives no changes. */
 const withLink =
@@ -88,11 +100,23 @@ it('the path of `base` is in no cursor, because it may have a secret', async () 
   );
 });
 
-it('the cursor of an older version, with the whole link, is read', async () => {
+it.each([
+  ['another key is sent with the link', { access_key: 'renewed', part: 'a' }, ['/items?t=1&access_key=renewed&part=a']],
+  ['another parameter means that everything is read', { access_key: 'first', part: 'b' }, []],
+])('%s', async (_name, query, asked) => {
+  await withAnswers(withLink('/items?t=1&access_key=first&part=a'), async (read) => {
+    const { cursor = null } = await read({ ...ITEMS, query: { access_key: 'first', part: 'a' } });
+    const { pages, calls } = await read({ ...ITEMS, query }, { mode: 'changes', cursor });
+    expect(calls.map(({ url }) => url)).toEqual(asked);
+    expect(pages.some(({ beginAgain }) => beginAgain !== undefined)).toBe(asked.length === 0);
+  });
+});
+
+it('the cursor of an older version, with the whole link and the digest of all parameters, is read', async () => {
   await withAnswers(withLink('/items?t=1&access_key=first'), async (read) => {
-    const { cursor, calls } = await read(ITEMS);
+    const { calls } = await read(ITEMS);
     const link = `${calls[0]?.base}/items?t=1&access_key=${encodeURIComponent(KEY)}`;
-    const older = { request: (cursor as { request: string }).request, link };
+    const older = { request: requestOfOlder(calls[0]?.base ?? ''), link };
     const changes = await read(ITEMS, { mode: 'changes', cursor: older });
     expect(changes.calls.map(({ url }) => url)).toEqual([`/items?t=1&access_key=${encodeURIComponent(KEY)}`]);
   });
