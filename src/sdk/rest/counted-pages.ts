@@ -37,7 +37,9 @@ export function nextCounted(page: CountedBy, at: AnsweredPage): PlaceOfPage | nu
     if (isLast === null) return null;
     throw unclear(what, 'it has no rows, and more rows are announced');
   }
-  return page.by === 'offset' ? nextOffset(page, at, { end, last }) : nextNumber(page, at, { end, last });
+  const next = page.by === 'offset' ? nextOffset(page, at, { end, last }) : nextNumber(page, at, { end, last });
+  const isReached = page.end === 'total' && at.total !== null && end >= at.total;
+  return next !== null && isReached ? { ...next, isBehindTotal: true } : next;
 }
 
 /** @throws a `sourceFault` if the first page has fewer rows than it was asked for, and more rows are stated */
@@ -58,11 +60,14 @@ function assertSize(
   );
 }
 
+/**
+ * A total may be too low: some servers count a few pages only, or the rows of this page. So it does not end the read at a full page, which
+ * may have a successor.
+ */
 function hasAll(page: CountedBy, { total, elements, place }: AnsweredPage, end: number): boolean {
   if (total === null) return elements === 0;
-  // Some servers state the number of rows of the page. Then the next page has more rows, and otherwise none.
-  const mayCountPage = place.start === 0 && total === elements && total >= page.size && total > 1;
-  return end >= total && !mayCountPage;
+  const isFull = elements > 1 && elements >= Number(place.values['size'] ?? page.size);
+  return end >= total && !isFull;
 }
 
 function nextOffset(

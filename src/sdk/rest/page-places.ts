@@ -22,6 +22,8 @@ export interface PlaceOfPage {
   confirms?: { place: PlaceOfPage; last: JsonValue };
   /** True if the page must have no rows. */
   isProbe?: true;
+  /** True if the total says that nothing is left. Some servers refuse such a page. */
+  isBehindTotal?: true;
 }
 
 /** The set of rows has changed while it was read, so rows may have been skipped. Another pass can help. */

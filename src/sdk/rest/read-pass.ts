@@ -73,13 +73,14 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
   const visited = createSeenTexts(REMEMBERED_MAX);
   const ask = (place: PlaceOfPage, what: string): Promise<RestAnswer> => {
     const { method, url, body, headers } = requestOf(read, asked, place);
-    const accepts = asked.kind === 'link' ? [404, 410] : [];
+    const accepts = asked.kind === 'link' ? [404, 410] : place.isBehindTotal === true ? REFUSALS_OF_PAGE : [];
     const request = { method, url, body, headers, what, onError: stream.onError, accepts };
     const asksForLink = stream.changes !== undefined && 'deltaLink' in stream.changes;
     return client.request({ ...request, hint: asksForLink ? WITHOUT_LINKS : undefined }, signal);
   };
   let place: PlaceOfPage = asked.kind === 'link' ? { link: asked.link, values: {} } : firstPlace(page);
-  let former: readonly JsonValue[] = [];
+  let rowsBefore: readonly JsonValue[] = [];
+  let answerBefore: RestAnswer | null = null;
   let firstTotal: number | null = null;
   let withoutNew = 0;
   let withoutRows = 0;
@@ -93,12 +94,17 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       throw incomplete(`The answers for ${name} lead back to a page that was read already, at ${what}.`, CHECK_PAGES);
     }
     const answer = await ask(place, what);
+    if (answer.status >= 400 && place.isBehindTotal === true && answerBefore !== null) {
+      yield { rows: [], answer: answerBefore, total: firstTotal, isLast: true };
+      return;
+    }
+    answerBefore = answer;
     if (answer.status >= 400) {
       yield { rows: [], answer, total: null, isLast: true };
       return;
     }
     const found = rowsIn(answer, stream, what);
-    if (found.rows.length > 0 && isDeepStrictEqual(found.rows, former)) {
+    if (found.rows.length > 0 && isDeepStrictEqual(found.rows, rowsBefore)) {
       if ('end' in page && page.end === 'total' && totalIn(answer, page.total, what) === count()) {
         // Nothing is left, and some servers give the last page again for the page beyond the end.
         yield { rows: [], answer, total: count(), isLast: true };
@@ -108,12 +114,12 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       // A row that is added before the last page moves it by one place.
       throw place.overlaps === undefined ? incomplete(`${text}.`, CHECK_PAGES) : new Shifted(text);
     }
-    former = found.rows;
+    rowsBefore = found.rows;
     const rows = withoutOverlap(found.rows, place, nameOf, what);
     // Rows behind a delta link move whenever they change.
     if (place.confirms !== undefined && asked.kind !== 'link') {
-      const { place: before, last } = place.confirms;
-      const again = rowsIn(await ask(before, `the page before ${what}`), stream, what).rows.at(-1);
+      const { place: placeBefore, last } = place.confirms;
+      const again = rowsIn(await ask(placeBefore, `the page before ${what}`), stream, what).rows.at(-1);
       if (again === undefined || !isSame(again, last, nameOf)) throw new Shifted(`the page before ${what} has changed`);
     }
     // A server need not count what is behind a delta link.
@@ -126,10 +132,10 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     const current = { rows, answer, total };
     // The caller counts the rows of a page before the end is decided.
     const held: RawPage = { ...current, isLast: false, lacking: found.lacking };
-    const before = count();
+    const counted = count();
     yield held;
     // Pages without rows are no sign of a circle: some servers filter a page after they have cut it.
-    if (rows.length > 0) withoutNew = count() > before ? 0 : withoutNew + 1;
+    if (rows.length > 0) withoutNew = count() > counted ? 0 : withoutNew + 1;
     if (withoutNew === PAGES_WITHOUT_NEW_MAX) {
       throw incomplete(
         `The last ${withoutNew} pages of ${name} have no row that earlier pages did not have, so the pages seem to come round again.`,
@@ -168,6 +174,9 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     place = next;
   }
 }
+
+/** How servers refuse a page behind the last one. */
+const REFUSALS_OF_PAGE = [400, 404, 416, 422];
 
 const WITHOUT_LINKS =
   'Some servers answer so if the entity has no delta links. Then replace `changes` of the stream by a filter on the time of the last change, and do not ask for links.';

@@ -37,6 +37,21 @@ export const END_TRAPS: readonly Trap[] = [
     cure: 'The number of all rows is a check, not the end. If it differs from what was read, the read is incomplete.',
   },
   {
+    title: 'the number of all rows counts the first two pages only',
+    verdict: 'whole or fault',
+    without: (api) => withTotal(api) ?? pagesOnly(api),
+    behaviour() {
+      const counted = new Set<string>();
+      return {
+        edit(parts, page) {
+          if (page <= 2) for (const row of parts.rows) counted.add(JSON.stringify(row));
+          if (page >= 2) parts.total = counted.size;
+        },
+      };
+    },
+    cure: 'The number of all rows is a check, not the end. Ask for another page if the last one is full.',
+  },
+  {
     title: 'the number of all rows is that of the page',
     verdict: 'whole or fault',
     without: (api) => withTotal(api) ?? pagesOnly(api),

@@ -198,14 +198,43 @@ describe('pages by number', () => {
     expect(warnings.join()).toContain('was read again from its first page');
   });
 
-  it('reads up to the total, and so never asks for a page behind the last one, which some servers answer with the last one', async () => {
+  it('asks for no page behind the total if the last one is not full', async () => {
     const stream = { ...PAGE, page: { ...PAGE.page, end: 'total' } };
-    const { rows, error } = await readFrom((call) => {
-      const { items, total } = paged(call, rowsOf(upTo(20)));
-      return { body: { items: items.length === 0 ? ROWS.slice(10, 20) : items, total } };
-    }, stream);
+    const { rows, error, calls } = await readFrom((call) => ({ body: paged(call, rowsOf(upTo(14))) }), stream);
     expect(error).toBeNull();
-    expect(idsOf(rows)).toEqual(upTo(20));
+    expect(idsOf(rows)).toEqual(upTo(14));
+    expect(of(calls, 'page')).toEqual(['1', '2']);
+  });
+
+  it.each([
+    ['gives the last page again', '{{size}}', () => ({ body: { items: ROWS.slice(10, 20), total: 20 } })],
+    ['gives the last page again', '10', () => ({ body: { items: ROWS.slice(10, 20), total: 20 } })],
+    ['gives no rows', '10', () => ({ body: { items: [], total: 20 } })],
+    ['refuses the page with 400', '10', () => ({ status: 400, body: {} })],
+    ['refuses the page with 404', '{{size}}', () => ({ status: 404, body: {} })],
+  ])(
+    'ends at the total if the last page is full and the server %s behind it (size %s)',
+    async (_what, size, behind) => {
+      const stream = { ...PAGE, query: { ...PAGE.query, size }, page: { ...PAGE.page, end: 'total' } };
+      const { rows, error } = await readFrom((call) => {
+        const body = paged(call, rowsOf(upTo(20)));
+        return body.items.length === 0 ? behind() : { body };
+      }, stream);
+      expect(error).toBeNull();
+      expect(idsOf(rows)).toEqual(upTo(20));
+    },
+  );
+
+  it.each(
+    upTo(24).flatMap((total) =>
+      [PAGE, { ...PAGE, query: { ...PAGE.query, size: '10' } }, OFFSET].map((stream) => [total, stream] as const),
+    ),
+  )('fails if the total says %i of 25 rows (%#)', async (total, stream) => {
+    const { error } = await readFrom(
+      (call) => ({ body: { ...(stream === OFFSET ? slice(call) : paged(call)), total } }),
+      { ...stream, page: { ...stream.page, end: 'total' } },
+    );
+    expect(error).toMatchObject({ code: 'source.unreadable' });
   });
 
   it.each(['{{size}}', '10'])(
