@@ -266,6 +266,7 @@ async function loadConfigWith<Checked, Loaded extends object>(
     resolvePath,
     scrub: (text) => secrets.scrub(text),
     scrubWhole: (text) => secrets.scrubWhole(text),
+    hasSecret: (value) => secrets.isInValue(value),
   };
 }
 

@@ -138,6 +138,8 @@ export interface LedgerConfig {
   scrub(text: string): string;
   /** Like `scrub`, and nothing of a secret is kept, for texts that are given to others. */
   scrubWhole(text: string): string;
+  /** True if a value, such as an address, has a known secret, so that it may not be stored (I7). */
+  hasSecret(value: string): boolean;
 }
 
 /** The parts of a config that decide what a row becomes. */

@@ -68,6 +68,8 @@ export interface ConnectorHost {
   /** Resolves a path of the config, which is relative to the config file's folder. */
   resolvePath(path: string): string;
   log: Logger;
+  /** True if a value that would be stored, such as a link, has a secret of the config. */
+  hasSecret?: ((value: string) => boolean) | undefined;
   /** Gets each request to a REST API with its answer, while somebody records them. */
   onExchange?: ((exchange: Exchange) => void) | undefined;
 }

@@ -195,7 +195,12 @@ async function open(
   { config, log, onExchange }: { config: RuntimeConfig; log: Logger; onExchange?: ConnectorHost['onExchange'] },
 ) {
   try {
-    return await connector.open(options, { resolvePath: (file) => config.resolvePath(file), log, onExchange });
+    return await connector.open(options, {
+      resolvePath: (file) => config.resolvePath(file),
+      hasSecret: (value) => config.hasSecret(value),
+      log,
+      onExchange,
+    });
   } catch (error) {
     throw placed(error, path, config);
   }

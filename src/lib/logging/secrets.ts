@@ -70,6 +70,8 @@ export function createSecretStore() {
      * needs the whole id.
      */
     scrubValue: (value: string): string => scrubbed(value, /\s/.test(value) ? 'text' : 'value'),
+    /** True if `scrubValue` would remove something from a value without white space. */
+    isInValue: (value: string): boolean => find(value, 'value').length > 0,
     /**
      * True if an id, key, path or URL contains a whole API key or 16 characters in a row of any secret. Then it may
      * neither be stored nor shown. It is never changed, because a changed id is another id.

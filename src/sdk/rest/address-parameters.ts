@@ -25,6 +25,19 @@ export function formEncoded(text: string): string {
   return String(new URLSearchParams({ '': text })).slice(1);
 }
 
+/** How often a server may encode an address that it repeats within another one. */
+const ENCODED_MAX = 4;
+
+/** An address as it is, and each text that decoding it again and again gives. */
+export function decodings(address: string): string[] {
+  const texts = [address];
+  for (let last = ''; texts.length <= ENCODED_MAX && texts.at(-1) !== last; ) {
+    last = texts.at(-1) ?? '';
+    texts.push(last.replaceAll(/(?:%[\da-f]{2})+/gi, (run) => String(Buffer.from(run.replaceAll('%', ''), 'hex'))));
+  }
+  return texts;
+}
+
 function otherPairs(url: URL, names: readonly string[]): string[] {
   const isOther = (pair: string) => ![...new URLSearchParams(pair).keys()].some((name) => names.includes(name));
   return url.search

@@ -14,9 +14,10 @@ export function openRestSource<StreamOptions>(
   streamOf: (options: StreamOptions) => RestStream,
   host: ConnectorHost,
 ): OpenSource<StreamOptions> {
-  const { onExchange, log } = host;
+  const { onExchange, hasSecret, log } = host;
   const client = createRestClient(source, {
     onExchange,
+    hasSecret,
     resolvePath: (path) => host.resolvePath(path),
     warn: (text) => log.warn({}, text),
   });

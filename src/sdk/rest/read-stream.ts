@@ -71,9 +71,12 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
       assertNotAllGone(read, counts);
       if (moved.count > 0) warnings.add(movedText(read, moved));
       const link = last === null ? null : deltaLinkIn(read, last.answer);
-      const isLate = pass > 1 && link !== null;
-      const cursor = isLate ? null : cursorAfter(read, { opened, link });
-      if (stream.changes !== undefined && cursor === null) warnings.add(isLate ? lateLink(read) : withoutCursor(read));
+      const next =
+        pass > 1 && link !== null
+          ? lateLink(read)
+          : (cursorAfter(read, { opened, link }) ?? (stream.changes === undefined ? null : withoutCursor(read)));
+      if (typeof next === 'string') warnings.add(next);
+      const cursor = typeof next === 'string' ? null : next;
       yield* pages.end({
         ...(last === null ? {} : progressOf(last)),
         ...(cursor === null ? {} : { cursor }),
@@ -140,10 +143,11 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
         }
       }
       if (asked.kind !== 'link') assertTotal(read, totals, last);
-      const next = cursorAfter(read, { opened, link: last === null ? null : deltaLinkIn(read, last.answer) });
-      if (next === null) {
+      const next =
+        cursorAfter(read, { opened, link: last === null ? null : deltaLinkIn(read, last.answer) }) ?? lostCursor(read);
+      if (typeof next === 'string') {
         yield* pages.flush();
-        yield { rows: [], beginAgain: lostCursor(read) };
+        yield { rows: [], beginAgain: next };
         return;
       }
       yield* pages.end({

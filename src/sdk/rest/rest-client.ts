@@ -7,10 +7,11 @@ import { type JsonValue, parseExactly } from '../../lib/json.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
+import { isSecretName } from '../../lib/text/secret-names.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
-import { formEncoded, withoutParameters, withParameters } from './address-parameters.ts';
+import { decodings, formEncoded, withoutParameters, withParameters } from './address-parameters.ts';
 import { createAnswerFaults, isRedirect, type RawAnswer } from './answer-faults.ts';
 import { textIn } from './answer-text.ts';
 import { headersToRecord, recordedFile } from './exchange.ts';
@@ -19,7 +20,7 @@ import { createRequestPace } from './request-pace.ts';
 import { mergeParts } from './request-parts.ts';
 import { type Credentials, createLogin } from './rest-auth.ts';
 import type { RestSource, RestStream } from './rest-options.ts';
-import { SECRET_LENGTH_MIN } from './written-secrets.ts';
+import { createSecretsOfRequests, SECRET_LENGTH_MIN } from './written-secrets.ts';
 
 /** A request to the API. */
 export interface RestRequest {
@@ -53,7 +54,7 @@ export class Unavailable extends Error {
   }
 }
 
-interface ClientTools extends Pick<ConnectorHost, 'onExchange' | 'resolvePath'> {
+interface ClientTools extends Pick<ConnectorHost, 'onExchange' | 'resolvePath' | 'hasSecret'> {
   /** Gives the operator a message about something that the read does not depend on. */
   warn: (text: string) => void;
 }
@@ -65,7 +66,7 @@ const PASSING = new Set([408, 425, 500, 502, 503, 504]);
 /** Sends the requests of one REST source: logged in, at its pace, again where that helps, and never to another server. */
 export function createRestClient(
   options: Pick<RestSource, 'base' | 'auth' | 'headers' | 'limits' | 'ca' | 'failure'>,
-  { onExchange, resolvePath, warn }: ClientTools,
+  { onExchange, resolvePath, hasSecret, warn }: ClientTools,
 ) {
   const { limits } = options;
   const failures = [options.failure ?? []].flat();
@@ -73,6 +74,12 @@ export function createRestClient(
   // A short value, such as `1`, is no secret, and would be removed from the middle of words.
   const hidden = Object.values(options.headers).filter(({ length }) => length >= SECRET_LENGTH_MIN);
   const faults = createServerFaults(base.origin, hidden, '`ca` in the options of the source');
+  const secrets = createSecretsOfRequests();
+  const hideSecret = (secret: string): void => {
+    secrets.add(secret);
+    faults.hide(secret);
+  };
+  for (const [name, value] of Object.entries(options.headers)) if (isSecretName(name)) secrets.add(value);
   const { shown, refusal, redirected, elsewhere, nothing } = createAnswerFaults(base, faults);
   const pace = createRequestPace(limits);
   const { idleMs } = limits;
@@ -82,7 +89,7 @@ export function createRestClient(
     bodyTimeout: idleMs,
     connections: limits.concurrent,
   });
-  const login = createLogin(options.auth, { base, post: postForToken, hide: faults.hide, resolvePath, warn });
+  const login = createLogin(options.auth, { base, post: postForToken, hide: hideSecret, resolvePath, warn });
   const loginParameters = options.auth.by === 'apiKey' ? [options.auth.query ?? []].flat() : [];
 
   /** The answer to one attempt, with its text. */
@@ -294,8 +301,11 @@ export function createRestClient(
     clean: faults.clean,
     /** Removes a secret from all later messages, in each form that it has in addresses. */
     hide: (secret: string): void => {
-      for (const form of [secret, encodeURIComponent(secret), formEncoded(secret)]) faults.hide(form);
+      for (const form of [secret, encodeURIComponent(secret), formEncoded(secret)]) hideSecret(form);
     },
+    /** True if an address has a secret of the login, of the requests or of the config, however often the secret is encoded. */
+    hasSecret: (address: string): boolean =>
+      decodings(address).some((text) => secrets.isIn(text) || hasSecret?.(text) === true),
     /** The address of a path or link. @throws a `sourceFault` for a link to another server, because it would get the login */
     resolve(link: string, from: URL): URL {
       const url = URL.canParse(link, from.href) ? new URL(link, from) : null;

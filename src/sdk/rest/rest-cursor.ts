@@ -35,19 +35,28 @@ export function deltaLinkIn({ stream, client, name }: RestRead, answer: RestAnsw
   });
 }
 
+/** A cursor for the ledger. A text says why there is none, and then the next read has to be complete. */
 export function cursorAfter(
   read: RestRead,
   { opened, link }: { opened: number | null; link: string | null },
-): JsonObject | null {
+): JsonObject | string | null {
   const { changes } = read.stream;
   if (changes === undefined) return null;
   const request = requestId(read);
-  if ('deltaLink' in changes) return link === null ? null : { request, ...linkToStore(read, link) };
+  if ('deltaLink' in changes) {
+    if (link === null) return null;
+    const stored = linkToStore(read, link);
+    return stored === null ? secretLink(read) : { request, ...stored };
+  }
   if (opened !== null) return { request, since: opened };
   throw incomplete(
     `The answers for ${read.name} have no header Date, so the time of the server is unknown, and changes cannot be read from it.`,
     'Remove `changes` and `reconcile` from the stream, so that each read is complete, or have a proxy pass on the header.',
   );
+}
+
+function secretLink({ name }: RestRead): string {
+  return `The delta link of ${name} has a secret of the source in it, so it is not stored, and the next read is complete. Send the secret in a header (\`auth\` of the source), or replace \`changes\` of the stream by a filter on the time of the last change.`;
 }
 
 /** What the rows of a read depend on. A cursor of another request would skip rows. */

@@ -26,7 +26,8 @@ export interface StoredLink {
   own?: Record<string, Encoding>;
 }
 
-export function linkToStore(read: RestRead, link: string): StoredLink {
+/** The link as it may be stored; null if the server has written a secret into it under another name, or within another value. */
+export function linkToStore(read: RestRead, link: string): StoredLink | null {
   const url = new URL(link);
   const values = valuesOfConfig(read);
   const own: Record<string, Encoding> = {};
@@ -42,6 +43,7 @@ export function linkToStore(read: RestRead, link: string): StoredLink {
   if (hasOwn) url.search = pairs.join('&');
   const { href } = read.client.base;
   const below = url.href.startsWith(href) ? `./${url.href.slice(href.length)}` : url.href;
+  if (read.client.hasSecret(below)) return null;
   return { link: below, ...(hasOwn ? { own } : {}) };
 }
 

@@ -69,6 +69,19 @@ describe('the secrets of a source', () => {
     expect(names).toEqual(['plantedtoken-1', 'rotatedtoken-2']);
   });
 
+  it('a connector can ask whether an address has a secret of the config, so that it may not be stored', async () => {
+    const asked = (address: string) => `host.hasSecret(${address})`;
+    const named = `[${asked("'https://a.example/?k=' + encodeURIComponent(password)")}, ${asked("'https://a.example/?k=planted'")}].join(' ')`;
+    world.write('own.ts', connectorWith(ROW.replace(/token: [^}]*/, `token: ' ' + ${named} `)));
+    const runtime = await world.open();
+    try {
+      await syncOnce(runtime);
+    } finally {
+      await runtime.close();
+    }
+    expect(world.contents().products.map(({ name }) => name)).toEqual(['planted true false']);
+  });
+
   it('the secrets of a source are in no output, log or ledger when a connector fails with one in its message', async () => {
     world.write('own.ts', connectorWith(FAILURE));
     const { exitCode, stdout, stderr } = await cli(['sync', '-c', world.configFile, '--log-level', 'debug']);

@@ -23,11 +23,13 @@ export async function readRest(
     mode = 'snapshot',
     cursor = null,
     onPage,
+    hasSecret,
     signal = new AbortController().signal,
   }: {
     mode?: 'snapshot' | 'changes';
     cursor?: JsonValue | null;
     onPage?: (number: number) => void;
+    hasSecret?: (text: string) => boolean;
     signal?: AbortSignal;
   } = {},
 ): Promise<RestReadResult> {
@@ -38,6 +40,7 @@ export async function readRest(
   const source = await connector.open(connector.options.parse(options), {
     resolvePath: (path) => path,
     log,
+    hasSecret,
     onExchange: (exchange) => void exchanges.push(exchange),
   });
   const pages: Page[] = [];

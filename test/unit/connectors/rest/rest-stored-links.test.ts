@@ -1,6 +1,6 @@
 // Delta links in the cursor, which the ledger stores: without values that the config gives, because they may be secrets.
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rest } from '../../../../connectors/rest/index.ts';
 import { sha256Url } from '../../../../src/lib/hash.ts';
 import type { JsonValue } from '../../../../src/sdk/index.ts';
@@ -151,5 +151,54 @@ it('a link whose parameter the config no longer has is not used, and everything 
     const { pages, calls } = await read(without, { mode: 'changes', cursor });
     expect(pages).toEqual([{ rows: [], beginAgain: 'The request of items has changed since its last read.' }]);
     expect(calls).toEqual([]);
+  });
+});
+
+describe('a secret that the server repeats under another name or within a value', () => {
+  const AUTH = 'key-of the+login/7';
+  const written = (secret: string, times: number): string =>
+    times === 0 ? secret : written(encodeURIComponent(secret), times - 1);
+  const PLACES: [string, string][] = [
+    ['under another name', `/items?t=1&k=${written(AUTH, 1)}`],
+    ['with a prefix', `/items?t=1&k=Bearer%20${written(AUTH, 1)}`],
+    ['under a name in another case', `/items?t=1&ApiKey=${written(AUTH, 1)}`],
+    ['as a form writes it', '/items?t=1&k=key-of+the%2Blogin%2F7'],
+    ['within an address in a parameter', `/items?%24deltatoken=u%3D${written(`http://a/b?c=${AUTH}`, 2)}`],
+    ['within an address in an address', `/items?t=${written(`/x?y=${written(AUTH, 2)}`, 1)}`],
+    ['in its path', `/items/${written(AUTH, 1)}?t=1`],
+    ['of a parameter of the request', `/items?t=1&again=${written(KEY, 1)}`],
+    ['of a header', `/items?t=1&again=${written('key-of-the-header', 1)}`],
+    ['of the config', '/items?t=1&again=value-from-the-environment'],
+  ];
+
+  it.each(PLACES)('is in no cursor, and the next read is complete: %s', async (_, link) => {
+    await withAnswers(withLink(link), async (read) => {
+      const [first] = (await read(ITEMS)).calls;
+      const auth = { by: 'apiKey', query: 'apikey', key: AUTH };
+      const headers = { 'X-Api-Key': 'key-of-the-header', Accept: 'application/json' };
+      const hasSecret = (text: string) => text.includes('value-from-the-environment');
+      const options = { base: first?.base, auth, headers };
+      const { pages, rows, cursor, warnings, error } = await read(ITEMS, { options, hasSecret });
+      expect(error).toBeNull();
+      expect(idsOf(rows)).toEqual([1]);
+      expect(cursor).toBeUndefined();
+      expect(warnings).toEqual([
+        'The delta link of items has a secret of the source in it, so it is not stored, and the next read is complete. Send the secret in a header (`auth` of the source), or replace `changes` of the stream by a filter on the time of the last change.',
+      ]);
+      expect(JSON.stringify(pages)).not.toMatch(/key-of|of\+the|environment/);
+    });
+  });
+
+  it('ends a read of changes, whose position stays, with a complete one', async () => {
+    const answer = ({ query, base }: RestCall): RestReply => ({
+      body: { items: [], delta: `${base}/items?t=2${query.has('t') ? `&again=${encodeURIComponent(KEY)}` : ''}` },
+    });
+    await withAnswers(answer, async (read) => {
+      const { cursor = null } = await read(ITEMS);
+      const { pages } = await read(ITEMS, { mode: 'changes', cursor });
+      expect(pages).toEqual([
+        { rows: [], beginAgain: expect.stringContaining('The delta link of items has a secret of the source in it') },
+      ]);
+    });
   });
 });
