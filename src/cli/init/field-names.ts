@@ -250,7 +250,7 @@ function plainName(label: string): string {
  * Splits a name into words: the first word of `description-en_US-ecommerce` is `description`, the last word of
  * `ProductName` is `name`.
  */
-function wordsOf(label: string): string[] {
+export function wordsOf(label: string): string[] {
   const divided = label.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2');
   return withoutAccents(divided)
     .split(/[^\p{L}\p{N}]+/u)

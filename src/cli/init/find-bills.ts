@@ -5,6 +5,7 @@ import type { Column } from './columns.ts';
 import { rankOf } from './field-names.ts';
 import type { JoinableFile } from './joinable-file.ts';
 import { keyColumnsOf } from './key-columns.ts';
+import { articlesOf, type Meeting, meetingOf } from './meetings.ts';
 import { hasNames, partColumns, proposeBomItem } from './propose-mapping.ts';
 import { type Choice, chosen } from './proposed-line.ts';
 
@@ -22,18 +23,25 @@ export function asBill<File extends JoinableFile>(file: File, files: readonly Fi
   const { columns, repeats } = file.found;
   const { component, quantity } = partColumns(columns);
   if (file.isCertain === true || file.mapping.to === 'bom_item' || component === null || quantity === null) return file;
-  const others = files.filter((other) => other !== file);
+  const others = articlesOf(files.filter((other) => other !== file));
   const met = columns
     .filter((column) => column !== quantity.column && column.values.length >= column.records * SHARE_MIN)
-    .flatMap((column) => meetingOf(column, others) ?? []);
+    .map((column) => meetingOf(column, others))
+    .filter(({ found, column: { values } }) => found >= values.length * SHARE_MIN);
   const isMet = met.some(({ column }) => column === component.column);
   // A list of articles may have a column with a material and a stock. Its materials are in no other file.
   if (hasNames(columns) && !isMet) return file;
   const [best] = met
     .filter(({ column }) => column !== component.column)
-    .toSorted((one, other) => rankAsProduct(one.column) - rankAsProduct(other.column) || other.share - one.share);
+    .toSorted(
+      (one, other) =>
+        rankAsProduct(one.column) - rankAsProduct(other.column) ||
+        Number(other.meant !== null) - Number(one.meant !== null) ||
+        shareOf(other) - shareOf(one),
+    );
   if (best === undefined) return file;
-  const { column, meets, found } = best;
+  const { column, articles, found } = best;
+  const meets = articles.map((article) => article.file.name).join(' and ');
   const values = counted(column.values.length, 'value', 'values');
   const reason = `records name a part (${component.column.label}) and a quantity (${quantity.column.label}), and ${formatCount(found)} of ${values} of ${column.label} are keys of ${meets}`;
   const key = file.hasKey ? file.key : keyColumnsOf(columns, { repeats, isWhole: file.isWhole, owner: column });
@@ -41,27 +49,7 @@ export function asBill<File extends JoinableFile>(file: File, files: readonly Fi
   return { ...file, key, mapping: proposeBomItem(columns, key, { product, component, quantity, reason }) };
 }
 
-interface Met {
-  column: Column;
-  /** The name of the file with the most of the values. */
-  meets: string;
-  found: number;
-  share: number;
-}
-
-/** The file whose keys most values of the column are; null if no file has enough of them. */
-function meetingOf(column: Column, files: readonly JoinableFile[]): Met | null {
-  const { values } = column;
-  const met = files.flatMap(({ name, key }): Met[] => {
-    const [keyColumn, ...more] = key?.columns ?? [];
-    if (keyColumn === undefined || more.length > 0) return [];
-    const keys = new Set(keyColumn.values);
-    const found = values.filter((value) => keys.has(value)).length;
-    return [{ column, meets: name, found, share: found / values.length }];
-  });
-  const [best] = met.toSorted((one, other) => other.found - one.found);
-  return best !== undefined && best.share >= SHARE_MIN ? best : null;
-}
+const shareOf = ({ column, found }: Meeting): number => found / column.values.length;
 
 /** A column whose name is that of a product or an article goes before the others. */
 function rankAsProduct({ label }: Column): number {

@@ -4,8 +4,10 @@ import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Column } from './columns.ts';
 import { asBill } from './find-bills.ts';
 import type { JoinableFile } from './joinable-file.ts';
-import { proposeArticle } from './propose-mapping.ts';
-import { guarded, type ProposedLine, type ProposedMapping } from './proposed-line.ts';
+import { keyColumnsOf } from './key-columns.ts';
+import { type Article, articlesOf, type Meeting, meetingOf, SHARE_SURE } from './meetings.ts';
+import { namesMaterial, proposeArticle } from './propose-mapping.ts';
+import { guarded, keyLine, type ProposedLine, type ProposedMapping } from './proposed-line.ts';
 
 /** A column of BOM items whose values are keys of other files. */
 export interface Join {
@@ -22,105 +24,107 @@ export interface Join {
 
 /** Fewer values prove nothing. */
 const SHARE_MIN = 0.5;
-/** With fewer values that are found, a person has to look at the join. */
-const SHARE_SURE = 0.95;
-/** A file with fewer keys among the values has met them by chance. */
-const SHARE_OF_FILE = 0.02;
 const MISSED_SHOWN = 3;
-
-interface Article {
-  file: JoinableFile;
-  keys: ReadonlySet<string>;
-}
-
-/** A column with the files whose keys it has. */
-interface Meeting {
-  column: Column;
-  articles: Article[];
-  found: number;
-  /** How many values would be keys of any file without leading zeros, which one system writes and another one leaves out. */
-  foundBare: number;
-}
 
 /** Joins the files: corrects what records are and what BOM items refer to, by the values that meet. */
 export function joinFiles<File extends JoinableFile>(given: readonly File[]): { files: File[]; joins: Join[] } {
   const files = given.map((file) => asBill(file, given));
   const boms = files.filter(({ mapping }) => mapping.to === 'bom_item');
-  const articles = files.flatMap((file): Article[] => {
-    const [column, ...more] = file.mapping.to === 'bom_item' ? [] : (file.key?.columns ?? []);
-    return column === undefined || more.length > 0 ? [] : [{ file, keys: new Set(column.values) }];
-  });
+  const articles = articlesOf(files);
   const met = new Map(boms.map((bom) => [bom, meetingsOf(bom, articles)]));
-  const owners = new Set([...met.values()].flatMap(({ product }) => product?.articles.map(({ file }) => file) ?? []));
-  const parts = new Set([...met.values()].flatMap(({ part }) => part?.articles.map(({ file }) => file) ?? []));
-  const kindOf = (file: JoinableFile): 'product' | 'material' => {
+  const products = [...met.values()].flatMap(({ product }) => product ?? []);
+  const parts = [...met.values()].flatMap(({ part }) => part ?? []);
+  const owners = filesOf(products.filter(({ isAmbiguous }) => !isAmbiguous));
+  const ofParts = filesOf(parts);
+  const kindOf = (file: JoinableFile): Kind => {
     if (file.isCertain === true) return file.mapping.to === 'material' ? 'material' : 'product';
     if (owners.has(file)) return 'product';
     // Where one file has the products of the BOM items, a file that has only parts of them probably has the materials.
-    return file.mapping.to === 'material' || (owners.size > 0 && parts.has(file)) ? 'material' : 'product';
+    return file.mapping.to === 'material' || (owners.size > 0 && ofParts.has(file)) ? 'material' : 'product';
   };
   const joins: Join[] = [];
   const joined = files.map((file) => {
     const meeting = met.get(file);
-    const mapping = meeting === undefined ? article(file, kindOf(file)) : bomItems(file, meeting, { kindOf, joins });
-    return { ...file, mapping };
+    if (meeting !== undefined) return bomItems(file, meeting, { kindOf, joins });
+    const of = (meetings: readonly Meeting[]) =>
+      meetings.filter(({ articles: those }) => those.some((one) => one.file === file));
+    return { ...file, mapping: article(file, kindOf(file), { products: of(products), parts: of(parts) }) };
   });
   return { files: joined, joins };
 }
 
-function article(file: JoinableFile, kind: 'product' | 'material'): ProposedMapping {
-  if (file.isCertain === true || file.mapping.to === kind) return file.mapping;
-  const mapping = proposeArticle(file.found.columns, file.key, kind);
-  const reason =
-    kind === 'material'
-      ? 'others name these records only as parts of products; if they are products, write product'
-      : 'others name these records as products with parts';
-  return { ...mapping, reason, isTodo: kind === 'material' };
+type Kind = 'product' | 'material';
+
+function filesOf(meetings: readonly Meeting[]): ReadonlySet<JoinableFile> {
+  return new Set(meetings.flatMap(({ articles }) => articles.map(({ file }) => file)));
+}
+
+/** @param named the columns of BOM items whose values are keys of the file */
+function article(
+  file: JoinableFile,
+  kind: Kind,
+  named: { products: readonly Meeting[]; parts: readonly Meeting[] },
+): ProposedMapping {
+  if (file.isCertain === true) return file.mapping;
+  const isChanged = file.mapping.to !== kind;
+  const mapping = isChanged ? proposeArticle(file.found.columns, file.key, kind) : file.mapping;
+  const all = [...named.products, ...named.parts];
+  const unclear = all.find(({ isAmbiguous }) => isAmbiguous);
+  if (unclear !== undefined && all.every(({ isAmbiguous }) => isAmbiguous)) {
+    const others = namesOf(unclear.articles.filter((one) => one.file !== file)).join(' and ');
+    const reason = `${unclear.column.label} may name these records or those of ${others}; write product or material, whichever they are`;
+    return { ...mapping, reason, isTodo: true };
+  }
+  if (!isChanged) return mapping;
+  if (kind === 'product') {
+    // The name of the file says that they are materials.
+    return { ...mapping, reason: 'others name these records as products with parts', isTodo: true };
+  }
+  const material = named.parts.find(({ column }) => namesMaterial(column.label));
+  if (material !== undefined) return { ...mapping, reason: `others name these records in ${material.column.label}` };
+  const reason = 'others name these records only as parts of products; if they are products, write product';
+  return { ...mapping, reason, isTodo: true };
 }
 
 /** Finds the columns with the products and the parts: first those that have a known name, and then those whose values meet. */
 function meetingsOf(
-  { found: { columns }, mapping }: JoinableFile,
+  { found: { columns }, mapping, key }: JoinableFile,
   articles: readonly Article[],
 ): { product: Meeting | null; part: Meeting | null } {
   const usable = columns.filter(({ values, records }) => values.length >= records * SHARE_MIN);
   const meetings = usable.map((column) => meetingOf(column, articles));
   const sound = meetings.filter(({ column, found }) => found >= column.values.length * SHARE_MIN);
+  // The numbers of the items themselves may be keys of other files by chance.
+  const own = key?.columns.length === 1 && !key.isFlawed ? key.columns[0] : undefined;
+  const foreign = sound.filter(({ column }) => column !== own);
   const named = (name: string): Meeting | null => {
     const expression = mapping.refs.find((line) => line.name === name)?.expression ?? null;
     return meetings.find(({ column }) => expression !== null && expression === guarded(column, column.access)) ?? null;
   };
   const isSound = (meeting: Meeting | null): meeting is Meeting => meeting !== null && sound.includes(meeting);
   const [namedProduct, namedPart] = [named('product'), named('part')];
-  const others = (taken: Meeting | null) => sound.filter((one) => one !== taken);
+  const others = (taken: Meeting | null) => foreign.filter((one) => one !== taken);
   const product = isSound(namedProduct)
     ? namedProduct
-    : (others(namedPart).toSorted((a, b) => repeatsOf(b.column) - repeatsOf(a.column))[0] ?? namedProduct);
-  const part = isSound(namedPart) ? namedPart : (others(product).toSorted((a, b) => b.found - a.found)[0] ?? namedPart);
+    : (others(namedPart).toSorted((a, b) => clarity(b) - clarity(a) || repeatsOf(b.column) - repeatsOf(a.column))[0] ??
+      namedProduct);
+  const part = isSound(namedPart)
+    ? namedPart
+    : (others(product).toSorted((a, b) => clarity(b) - clarity(a) || b.found - a.found)[0] ?? namedPart);
   return { product, part: part === product ? null : part };
 }
+
+/** A column that means a file by its name goes before one of which only the values show it, and this one before one that may mean several. */
+const clarity = ({ meant, isAmbiguous }: Meeting): number => (meant === null ? 0 : 1) - (isAmbiguous ? 1 : 0);
 
 /** How often a value of the column comes on average. A product has several parts, so its values repeat. */
 const repeatsOf = ({ values }: Column): number => values.length / new Set(values).size;
 
-function meetingOf(column: Column, articles: readonly Article[]): Meeting {
-  const { values } = column;
-  const met = articles.filter(({ keys }) => {
-    const found = values.filter((value) => keys.has(value)).length;
-    return found > 0 && found >= values.length * SHARE_OF_FILE;
-  });
-  const found = values.filter((value) => met.some(({ keys }) => keys.has(value))).length;
-  const bareKeys = new Set(articles.flatMap(({ keys }) => Array.from(keys, bare)));
-  return { column, articles: met, found, foundBare: values.filter((value) => bareKeys.has(bare(value))).length };
-}
-
-const bare = (text: string): string => text.replace(/^0+(?=.)/, '');
-
-function bomItems(
-  file: JoinableFile,
+function bomItems<File extends JoinableFile>(
+  file: File,
   { product, part }: { product: Meeting | null; part: Meeting | null },
-  { kindOf, joins }: { kindOf: (file: JoinableFile) => 'product' | 'material'; joins: Join[] },
-): ProposedMapping {
+  { kindOf, joins }: { kindOf: (file: JoinableFile) => Kind; joins: Join[] },
+): File {
   const kinds = new Set(part?.articles.map((one) => kindOf(one.file)) ?? []);
   const partRef =
     kinds.size !== 1 ? ('part' as const) : kinds.has('material') ? ('material' as const) : ('component' as const);
@@ -130,7 +134,13 @@ function bomItems(
     joins.push(joinOf(file, ref, meeting));
     return refLine(ref, meeting, line);
   });
-  return { ...file.mapping, refs };
+  const isFound = file.mapping.refs.some(({ name, expression }) => name === 'product' && expression === null);
+  if (!isFound || product === null || file.hasKey) return { ...file, mapping: { ...file.mapping, refs } };
+  // Only now it is known which column has the product, which is a part of the key.
+  const { columns, repeats } = file.found;
+  const key = keyColumnsOf(columns, { repeats, isWhole: file.isWhole, owner: product.column });
+  const fallback = [product.column, ...(part === null ? [] : [part.column])];
+  return { ...file, key, mapping: { ...file.mapping, key: keyLine(key, fallback, columns), refs } };
 }
 
 function joinOf({ name }: JoinableFile, ref: Join['ref'], { column, articles, found }: Meeting): Join {
@@ -161,8 +171,19 @@ function refLine(ref: Join['ref'], meeting: Meeting, line: ProposedLine): Propos
   const missed = [...new Set(column.values.filter((value) => articles.every(({ keys }) => !keys.has(value))))];
   const shown = missed.slice(0, MISSED_SHOWN).map((value) => JSON.stringify(value));
   const not = missed.length === 0 ? '' : `, not ${shown.join(', ')}${missed.length > shown.length ? ' …' : ''}`;
-  const reason = `${formatCount(found)} of ${counted(of, 'value is a key', 'values are keys')} of ${names}${not}${zerosText(meeting)}`;
-  return { name: ref, expression, reason, isTodo: found < of * SHARE_SURE };
+  const keys = `${formatCount(found)} of ${counted(of, 'value is a key', 'values are keys')} of ${names}${not}`;
+  const reason = `${keys}${zerosText(meeting)}${whichText(ref, meeting)}`;
+  return { name: ref, expression, reason, isTodo: meeting.isAmbiguous || found < of * SHARE_SURE };
+}
+
+/** Why one of several files is meant, or that no name shows which one. */
+function whichText(ref: Join['ref'], { meant, isAmbiguous, articles }: Meeting): string {
+  if (!isAmbiguous) return meant === null ? '' : `; other files have these values too, and ${meant}`;
+  const cure =
+    ref === 'product'
+      ? 'delete the word TODO if the products are among them, or name another column'
+      : `write \`material\` or \`component\` in place of \`${ref}\`, as the records of the file are materials or products`;
+  return `; several files have the same values, and no name shows whether ${namesOf(articles).join(' or ')} is meant: ${cure}`;
 }
 
 function zerosText({ column, found, foundBare }: Meeting): string {

@@ -38,11 +38,14 @@ import {
 export function proposeMapping(columns: readonly Column[], key: FoundKey | null, name: string): ProposedMapping {
   const bom = proposeBomItems(columns, key, name);
   if (bom !== null) return bom;
-  const isMaterial =
-    /material|werkstoff|rohstoff|matiere|grondstof|materia|surow|surovin|sirovin|ravar|raaka-?aine/.test(
-      withoutAccents(name),
-    );
-  return proposeArticle(columns, key, isMaterial ? 'material' : 'product');
+  return proposeArticle(columns, key, namesMaterial(name) ? 'material' : 'product');
+}
+
+/** True if a file or a column has a name of materials. */
+export function namesMaterial(name: string): boolean {
+  return /material|werkstoff|rohstoff|matiere|grondstof|materia|surow|surovin|sirovin|ravar|raaka-?aine/.test(
+    withoutAccents(name),
+  );
 }
 
 /** Proposes a mapping for records that are products or materials. */

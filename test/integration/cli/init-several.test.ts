@@ -188,6 +188,84 @@ describe('init --from with several files', () => {
     expect(part?.reason).toContain('without leading zeros 6 are keys');
   });
 
+  describe('numbers from 1 on, which are keys of several files,', () => {
+    const numbered = (key: string, prefix: string, count: number) => [
+      `${key};Bezeichnung`,
+      ...Array.from({ length: count }, (_, at) => `${at + 1};${prefix} ${at + 1}`),
+    ];
+    const bill = (product: string, part: string) => [
+      `Zeile;${product};${part};Menge`,
+      '1;1;2;4,2',
+      '2;1;3;0,5',
+      '3;2;1;11',
+      '4;3;1;8',
+      '5;4;2;1',
+    ];
+    const PARTS = [
+      { quantity: '4.2', unit: null, key: '2', name: 'Holz 2' },
+      { quantity: '0.5', unit: null, key: '3', name: 'Holz 3' },
+    ];
+
+    it.each([
+      [
+        'equal names of the keys',
+        ['artikel.csv', 'Artikelnummer'],
+        ['stoffe.csv', 'Holznummer'],
+        'Artikelnummer',
+        'Holznummer',
+      ],
+      ['similar names of the keys', ['a.csv', 'Artikel-Nr.'], ['b.csv', 'Material Nr'], 'Artikelnummer', 'material_id'],
+      ['names of the files', ['artikel.csv', 'id'], ['material.csv', 'id'], 'artikel_id', 'material_id'],
+      ['names of the files in the plural', ['items.csv', 'id'], ['mats.csv', 'id'], 'item_id', 'material_id'],
+      ['names of two languages', ['Produkte.csv', 'Nr'], ['Materialien.csv', 'Nr'], 'product_no', 'material_no'],
+    ] as const)('are of the file that is meant by %s', async (_about, product, material, productRef, materialRef) => {
+      const { files, joined } = await found(
+        write(product[0], numbered(product[1], 'Stuhl', 4)),
+        write(material[0], numbered(material[1], 'Holz', 3)),
+        write('stueckliste.csv', bill(productRef, materialRef)),
+      );
+      expect(files.map(({ mapping }) => mapping.to)).toEqual(['product', 'material', 'bom_item']);
+      const refs = files[2]?.mapping.refs;
+      expect(refs?.map(({ name, isTodo }) => [name, isTodo])).toEqual([
+        ['product', false],
+        ['material', false],
+      ]);
+      expect(refs?.[1]?.reason).toMatch(/other files have these values too, and .*(?:Holz|Material|mats)/i);
+      expect(joined).toEqual({ key: '1', name: 'Stuhl 1', parts: PARTS });
+    });
+
+    it('have a TODO that names the files if no name shows which one is meant', async () => {
+      const { files } = await found(
+        write('a.csv', numbered('id', 'Stuhl', 4)),
+        write('b.csv', numbered('id', 'Holz', 3)),
+        write('bom.csv', bill('product', 'component')),
+      );
+      const [product, part] = files[2]?.mapping.refs ?? [];
+      expect(product).toMatchObject({ name: 'product', isTodo: true });
+      expect(part).toMatchObject({ expression: 'row.component', isTodo: true });
+      expect(part?.reason).toContain('no name shows whether a.csv or b.csv is meant');
+      expect(files[1]?.mapping).toMatchObject({ isTodo: true, reason: expect.stringContaining('or those of a.csv') });
+    });
+
+    it('have a TODO if the file that the name means lacks many of the values', async () => {
+      const { files } = await found(
+        write('artikel.csv', numbered('Artikelnummer', 'Stuhl', 2)),
+        write('stoffe.csv', numbered('Nummer', 'Holz', 5)),
+        write('stueckliste.csv', bill('Artikelnummer', 'Komponente')),
+      );
+      expect(files[2]?.mapping.refs[0]).toMatchObject({
+        isTodo: true,
+        reason: expect.stringContaining('no name shows whether artikel.csv or stoffe.csv is meant'),
+      });
+    });
+  });
+
+  it('a file of materials by its name, which others name as products, has a TODO', async () => {
+    const bom = ['Artikelnummer;Komponente;Menge', 'T-100;X-1;1', 'T-100;X-2;1', 'T-200;X-1;2'];
+    const { files } = await found(write('material.csv', ARTICLES), write('stueckliste.csv', bom));
+    expect(files[0]?.mapping).toMatchObject({ to: 'product', isTodo: true });
+  });
+
   it('a value that no file has is named', async () => {
     const bom = [...BOM, 'S-300;30;9999;1;kg'];
     const { files, joins } = await found(
