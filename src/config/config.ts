@@ -278,7 +278,7 @@ const Source = z
       .enum(['flag', 'ignore', 'unpublish'])
       .default('flag')
       .describe(
-        'What happens to an item whose record is missing from a complete read. `flag`: it is shown. `ignore`: nothing happens. `unpublish`: its passport is withdrawn.',
+        'What happens to an item whose record is missing from a complete read. `flag`: it is shown. `ignore`: nothing happens. `unpublish`: its passport is withdrawn, unless a row of the read cannot be recognised and may be that record.',
       ),
     guard: Guard.prefault({}),
     approve: Approve.optional(),

@@ -46,8 +46,8 @@ interface PullRequest extends RunCause {
   /** Columns that are never stored. */
   omit: readonly string[];
   guard: MissingGuard;
-  /** True if the config ignores missing records. */
-  ignoreMissing: boolean;
+  /** What becomes of the items of missing records. */
+  onMissing: 'flag' | 'ignore' | 'unpublish';
   /** How often streams that give changes are also read completely, in milliseconds, unless the stream says it itself. */
   snapshotEveryMs: number;
 }
@@ -127,7 +127,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
     }
   }
   const result = abort.aborted ? 'interrupted' : 'complete';
-  const leftStreams = { guard: request.guard, flagItems: !request.ignoreMissing };
+  const leftStreams = { guard: request.guard, flagItems: request.onMissing !== 'ignore' };
   const held = await untilWritable(() => ledger.endRun({ runId, result, unended, leftStreams }), wait, abort);
   for (const { source: of, ...stream } of held) {
     if (of === source) guarded.push(stream);
@@ -260,7 +260,8 @@ function only(page: Page): SourceStream['pull'] {
 }
 
 async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<ReadEnd> {
-  const { runId, source, stream, before, mode, omit, guard, ignoreMissing, keyOf, warnings } = request;
+  const { runId, source, stream, before, mode, omit, guard, onMissing, keyOf, warnings } = request;
+  const flagItems = onMissing !== 'ignore';
   const { ledger, emit, mapQueue, wait } = options;
   const isByContent = stream.key.length === 0 && keyOf === null;
   const replaces = mode === 'changes' && !isByContent;
@@ -313,7 +314,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
     for (const [at, { records, gone }] of parts.entries()) {
       number += 1;
       const cursorOfPart = at === parts.length - 1 ? cursor : {};
-      const goneOfPart = gone.size === 0 ? {} : { gone: { identities: [...gone], flagItems: !ignoreMissing } };
+      const goneOfPart = gone.size === 0 ? {} : { gone: { identities: [...gone], flagItems } };
       const part = { runId, source, stream: stream.name, records, seen, uncounted, number };
       const toStore = { ...part, ...goneOfPart, ...cursorOfPart };
       const staged = await storePage(toStore, { ...options, mapper: request.mapper }, abort);
@@ -330,7 +331,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   const message = ignored.describe();
   if (message !== null) warnings.add(message);
   if (goneSoFar !== null && goneSoFar.misnamed !== null) warnings.add(misnamedWarning(goneSoFar.misnamed));
-  const of = { runId, source, stream: stream.name, flagItems: !ignoreMissing, guard };
+  const of = { runId, source, stream: stream.name, flagItems, withdraws: onMissing === 'unpublish', guard };
   const end = {
     ...of,
     read,

@@ -158,11 +158,7 @@ export function createPulls({
       const request = { source: id, ...cause, reader: records, mapper, omit, guard, snapshotEveryMs };
       const onWarning = (stream: string, message: string) =>
         log.warn({ source: id, stream }, `${id}/${stream}: ${message}`);
-      const pulled = await pull(
-        { ...request, onWarning, ignoreMissing: onMissing === 'ignore' },
-        { ...options, clock, wait },
-        abort,
-      );
+      const pulled = await pull({ ...request, onWarning, onMissing }, { ...options, clock, wait }, abort);
       if (pulled.result === 'complete') await gate.completed(id);
       return pulled;
     } finally {

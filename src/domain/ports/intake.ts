@@ -246,6 +246,8 @@ export interface StreamEnd {
   missedByChanges?: number;
   /** True to mark the items of missing records as missing too. */
   flagItems: boolean;
+  /** True if the passports of missing products are withdrawn without a person. */
+  withdraws?: boolean;
   guard: MissingGuard;
   /** How many unchanged records are not counted yet. */
   uncounted?: number;

@@ -1,9 +1,9 @@
 import type { Issue, Place } from '../../domain/issue.ts';
 import type { EndedStream, SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
-import { repeatedKey } from '../../domain/record.ts';
+import { repeatedKey, type StreamIdentity } from '../../domain/record.ts';
 import { heldKeysOf, newRecordsOf } from '../items/refs.ts';
 import { endGoneDeliveries } from '../items/revisions.ts';
-import { column, parseJson, statement, type Tx } from '../store/tx.ts';
+import { column, parseJson, parseJsonOrNull, statement, type Tx } from '../store/tx.ts';
 import { countEnough, formSentence, KEYS_COMPARED } from './guard-limits.ts';
 import { checkReleasedItems, settleCreatesOfRead } from './guarded-items.ts';
 import { checkRead, holdOlderExport } from './guarded-reads.ts';
@@ -11,7 +11,14 @@ import { findKnownRecords } from './look-up-page.ts';
 import { isLookedUp, noteStreamRead } from './lookups.ts';
 import { countUseful, splitLost } from './losses.ts';
 import { dropHeld, markMissing } from './missing-records.ts';
-import { countInterruptedRows, countPresentRecords, countRows, storeWarnings, streamNamed } from './streams.ts';
+import {
+  countInterruptedRows,
+  countPresentRecords,
+  countRows,
+  type StreamRow,
+  storeWarnings,
+  streamNamed,
+} from './streams.ts';
 
 /** To find out which records are lost takes up to 60 µs a record, and nothing else is done in that time. */
 const SPLIT_MAX = 20_000;
@@ -62,6 +69,15 @@ const SQL = {
   refused: column<[number], number>(
     `SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL AND ${IS_REFUSED}`,
   ),
+  // Rows that came into quarantine after the last complete read: those with a hash of their content in place of a key, and those whose
+  // parts are not known.
+  unknown: column<[{ streamId: number; source: string; isKeyed: 0 | 1 }], number>(
+    `SELECT r.id FROM records r WHERE r.stream_id = @streamId AND r.state = 'quarantined' AND r.missing_since IS NULL
+       AND (r.quarantined_at IS NULL OR r.quarantined_at > coalesce((SELECT max(u.ended_at) FROM runs u
+         WHERE u.source = @source AND u.started_at = (SELECT snapshot_at FROM streams WHERE id = @streamId)), 0))
+       AND ((@isKeyed = 1 AND substr(r.key, 1, 43) = r.hash) OR EXISTS
+         (SELECT 1 FROM (SELECT e.value ->> 'code' AS code FROM json_each(r.issues) e) AS found WHERE code = 'row.parts'))`,
+  ),
   row: statement<[number], { place: string; issues: string }>(
     'SELECT place, coalesce(issues, source_issues) AS issues FROM records WHERE id = ?',
   ),
@@ -73,7 +89,20 @@ const SQL = {
  */
 export function endStream(
   tx: Tx,
-  { runId, source, stream, seen, read, cursor, missedByChanges, flagItems, guard, uncounted = 0, ...end }: StreamEnd,
+  {
+    runId,
+    source,
+    stream,
+    seen,
+    read,
+    cursor,
+    missedByChanges,
+    flagItems,
+    withdraws = false,
+    guard,
+    uncounted = 0,
+    ...end
+  }: StreamEnd,
 ): EndedStream {
   const row = streamNamed(tx, source, stream);
   if (uncounted > 0) countRows(tx, [{ runId, streamId: row.id, ...unchangedRows(uncounted) }]);
@@ -106,6 +135,7 @@ export function endStream(
       read,
       before: row.completeRead,
       isHeld: forItems !== null,
+      unknown: withdraws && missing > 0 ? countUnknown(tx, row, { source, seen }) : 0,
     };
     // The guard forgets what a person has accepted once the accepted read has come.
     const emptied = read > 0 ? null : present > 0 && SQL.isAccepted(tx).get(row.id) === undefined ? 1 : 0;
@@ -138,6 +168,22 @@ function unseen(tx: Tx, streamId: number, seen: SeenRecords): number[] {
   const gone: number[] = [];
   for (const id of SQL.presentRecords(tx).iterate(streamId)) if (!seen.has(id)) gone.push(id);
   return gone;
+}
+
+/**
+ * How many new rows of a read may be records that it seems to lack, because their keys or their parts are unknown. A row that an
+ * earlier complete read had too, such as one with a sum, stands for no record that has gone since.
+ */
+function countUnknown(
+  tx: Tx,
+  { id: streamId, identity }: StreamRow,
+  { source, seen }: { source: string; seen: SeenRecords },
+): number {
+  const of = parseJsonOrNull<StreamIdentity>(identity);
+  const isKeyed = of?.by === 'columns' || (of?.by === 'mappings' && of.mappings.length > 0) ? 1 : 0;
+  return SQL.unknown(tx)
+    .all({ streamId, source, isKeyed })
+    .filter((id) => seen.has(id)).length;
 }
 
 /** The figures of a read by which the guard decides. Records from which nothing comes do not count. */

@@ -26,6 +26,8 @@ interface CompleteRead {
    * for the next read.
    */
   isHeld?: boolean;
+  /** How many rows of the export may be the lost records, because their keys or parts are unknown. */
+  unknown?: number;
 }
 
 /** True if the run in which the guard has decided about a read `g` did not have its stream, because the config has it no more. */
@@ -291,7 +293,11 @@ function guardAgainst(read: CompleteRead): string | null {
   if (drop > read.guard.maxDrop) {
     return `This export has ${read.read} rows where the last export had ${read.before} (${percent(drop)} less, allowed are ${percent(read.guard.maxDrop)}), so no record was marked as missing.`;
   }
-  return null;
+  const { unknown = 0 } = read;
+  if (unknown === 0) return null;
+  const lack = `${missing} ${missing === 1 ? 'record is' : 'records are'} missing from this export`;
+  const rows = unknown === 1 ? 'one of its rows' : `${unknown} of its rows`;
+  return `${lack}, and nobody knows which ${unknown === 1 ? 'record' : 'records'} ${rows} ${unknown === 1 ? 'is' : 'are'}, because of an error. So none was marked as missing, and no passport is withdrawn.`;
 }
 
 // Exports that the guard holds before their first row, because they are older than the last one that was read.

@@ -201,7 +201,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
         };
         const working = { ledger, emit, mapQueue: { ...mapQueue, mapStored }, clock, wait };
         await pull(
-          { ...request, mapper, ignoreMissing: false, snapshotEveryMs: Number.POSITIVE_INFINITY },
+          { ...request, mapper, onMissing: 'flag', snapshotEveryMs: Number.POSITIVE_INFINITY },
           working,
           abort.signal,
         );

@@ -151,7 +151,7 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
         acknowledge: async (streams) => request.acknowledge?.(streams),
         close: async () => undefined,
       };
-      const rules = { omit: [], guard, ignoreMissing: false, snapshotEveryMs };
+      const rules = { omit: [], guard, onMissing: 'flag' as const, snapshotEveryMs };
       const asked = { source, trigger: 'cli' as const, reader, mapper, ...rules };
       const wait = { clock, waitMs, onPause: () => undefined };
       const { mapQueue, ledger } = parts;
