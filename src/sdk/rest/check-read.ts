@@ -5,9 +5,10 @@ import { formatPeriod } from '../../lib/text/amounts.ts';
 import type { StreamCheck } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { type ChildRow, childRequest, readChildren } from './child-rows.ts';
+import { shownMembers } from './page-places.ts';
 import { type Asked, type RawPage, type RestRead, rawPages } from './read-pass.ts';
 import { withPagesOfChanges } from './read-stream.ts';
-import { Unavailable } from './rest-client.ts';
+import { type RestAnswer, Unavailable } from './rest-client.ts';
 import { formatSince } from './since.ts';
 import { isGone } from './tombstones.ts';
 
@@ -54,6 +55,7 @@ async function checkPage(read: RestRead, { rows, total, answer, lacking }: RawPa
       ? [`The rows of ${name} have no ${formatDocumentPath(changes.by)}, which \`changes.by\` names.`]
       : []),
     ...weakProof(read, rows),
+    ...unseenPlace(read, answer),
     ...(rows.length > 0 && rows.every((row) => isGone(read, row))
       ? [`Every row on the first page of ${name} counts as gone. Check \`changes.gone.at\`.`]
       : []),
@@ -104,10 +106,30 @@ function weakProof({ name, stream: { page } }: RestRead, rows: readonly JsonValu
       `Only the server knows the order of the texts at ${formatDocumentPath(page.after)}. Check that the request of ${name} sorts by them, or declare \`page.total\`, ${cure}`,
     ];
   }
+  if (page.by === 'none' && page.size === undefined) {
+    return [
+      `Only signs of further rows that dpp-sync knows would show that the one answer for ${name} is cut off. If the API gives a certain number of rows at most, declare \`page.size\` or \`page.total\`, ${cure}`,
+    ];
+  }
   const isLinked = page.by === 'nextLink' || page.by === 'header' || (page.by === 'cursor' && page.end === 'nullToken');
   if (!isLinked || page.size !== undefined) return [];
   return [
     `Only an answer without a next page shows the end of ${name}. If the API can, declare \`page.size\` or \`page.total\`, ${cure}`,
+  ];
+}
+
+/** A warning if the first answer lacks the member that leads to the next page: a wrong path of it would look like the end. */
+function unseenPlace({ name, stream: { page } }: RestRead, { document }: RestAnswer): string[] {
+  if (page.by === 'bulkJob' || page.total !== undefined) return [];
+  const [option, path] =
+    page.by === 'nextLink'
+      ? ['page.next', page.next]
+      : page.by === 'cursor' && page.end === 'nullToken'
+        ? ['page.cursor', page.cursor]
+        : ['', null];
+  if (path === null || valueAt(document, path) !== undefined) return [];
+  return [
+    `The first answer for ${name} has no ${formatDocumentPath(path)}, which \`${option}\` names, so a read would end after it. It has ${shownMembers(document)}. If there are further pages, correct \`${option}\`.`,
   ];
 }
 

@@ -3,12 +3,12 @@ import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, type PathStep, valueAt } from '../document-path.ts';
 import { type JoinedLists, joinedLists } from './joined-lists.ts';
 import { listMissing, shownMembers } from './page-places.ts';
-import { successorIn, totalIn } from './pages.ts';
+import { totalIn } from './pages.ts';
 import { MissingValue } from './placeholders.ts';
 import { filled, incomplete, type RestRead } from './read-pass.ts';
 import type { RestAnswer, RestRequest } from './rest-client.ts';
 import type { RestEach } from './rest-options.ts';
-import { signOfMore } from './signs-of-more.ts';
+import { signOfMore, successorIn } from './signs-of-more.ts';
 
 /** A row that comes from a row of the list: that row, with the answer as a member, or a row of the answer. */
 export interface ChildRow {
@@ -118,7 +118,7 @@ function assertWhole(
     );
   }
   const counts = size === undefined && total === undefined;
-  const sign = signOfMore(answer.document, rows, { count: elements, counts });
+  const sign = signOfMore(answer, rows, { count: elements, counts });
   if (sign === null) return;
   throw incomplete(
     `The answer for ${what} has ${elements} rows, and more rows seem to exist because of ${sign}. \`each\` reads one answer.`,

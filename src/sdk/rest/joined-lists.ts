@@ -2,7 +2,7 @@
 
 import type { JsonValue } from '../../lib/json.ts';
 import { EACH, listAt, type PathStep, valueAt } from '../document-path.ts';
-import { signOfMore } from './signs-of-more.ts';
+import { signInRow } from './signs-of-more.ts';
 
 export interface JoinedLists {
   rows: JsonValue[];
@@ -26,7 +26,7 @@ export function joinedLists(document: JsonValue, steps: readonly PathStep[]): Jo
     if (inner.length === 0) return [element];
     const next = inner.indexOf(EACH);
     const path = next === -1 ? inner : inner.slice(0, next);
-    cut ??= signOfMore(element, path, { count: 0, counts: false });
+    cut ??= signInRow(element, path);
     const found = valueAt(element, path) ?? null;
     if (Array.isArray(found)) return next === -1 ? found : found.flatMap((one) => rowsOf(one, inner.slice(next + 1)));
     if (found !== null && next === -1) return [found];

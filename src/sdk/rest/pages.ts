@@ -17,7 +17,7 @@ import {
 } from './page-places.ts';
 import { textOf } from './placeholders.ts';
 import type { RestAnswer } from './rest-client.ts';
-import { signOfMore } from './signs-of-more.ts';
+import { linkIn, signOfMore, successorIn } from './signs-of-more.ts';
 
 export function firstPlace(page: PagedBy): PlaceOfPage {
   if (page.by === 'page') return { values: { page: page.first, size: page.size }, start: 0 };
@@ -51,7 +51,7 @@ function placeAfter(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
       throw unclear(what, `${formatDocumentPath(page.next)} is ${shownJson(link)}, which is no address`);
     }
     case 'header': {
-      const link = linkIn([answer.headers['link']].flat().join(', '));
+      const link = linkIn(answer.headers);
       return link === null ? endOfLinks(page.size, at) : { link, values: {} };
     }
     case 'cursor': {
@@ -99,14 +99,11 @@ function nextKey(page: PagedBy & { by: 'keyset' }, { rows, elements, place, what
 
 /** The end of pages that lead to each other, if nothing in the answer contradicts it. */
 function endOfLinks(size: number | undefined, { answer, elements, list, what }: AnsweredPage): null {
-  const where = successorIn(answer) ?? signOfMore(answer.document, list, { count: elements, counts: false });
+  const where = successorIn(answer) ?? signOfMore(answer, list, { count: elements, counts: false });
   if (where !== null) throw unclear(what, `the place of the next page is empty, and the answer has ${where}`);
   if (size === undefined || elements < size) return null;
   throw unclear(what, `a full page of ${elements} rows leads to no other page`);
 }
-
-/** Members in which answers usually have the address of another page. */
-const NEXT_MEMBERS = ['next', 'nextLink', '@odata.nextLink', '__next', 'next_page', 'nextPage'];
 
 function assertWhole(page: PagedBy & { by: 'none' }, at: AnsweredPage): void {
   const { answer, elements, list, what } = at;
@@ -115,7 +112,7 @@ function assertWhole(page: PagedBy & { by: 'none' }, at: AnsweredPage): void {
     throw unclear(what, `the stream has \`page: { by: none }\`, and the answer has another page in ${where}`);
   }
   const counts = page.total === undefined;
-  const sign = signOfMore(answer.document, list, { count: elements, counts }) ?? (counts ? totalAbove(at) : null);
+  const sign = signOfMore(answer, list, { count: elements, counts });
   if (sign !== null) {
     throw unclear(what, `the stream has \`page: { by: none }\`, and the answer has ${elements} rows and ${sign}`);
   }
@@ -125,40 +122,6 @@ function assertWhole(page: PagedBy & { by: 'none' }, at: AnsweredPage): void {
       `the stream has \`page: { by: none }\`, and the answer has ${elements} rows, which is a full page`,
     );
   }
-}
-
-const TOTAL_HEADERS = ['x-total-count', 'x-total', 'x-wp-total'];
-
-/** The header with which an answer says that there are more rows; null if there is none. */
-function totalAbove({ answer: { headers }, elements }: AnsweredPage): string | null {
-  const valueOf = (name: string) => [headers[name]].flat()[0] ?? '';
-  const name = TOTAL_HEADERS.find((one) => /^\d{1,15}$/.test(valueOf(one)) && Number(valueOf(one)) > elements);
-  return name === undefined ? null : `the header ${name}: ${valueOf(name)}`;
-}
-
-/** Where an answer that should be whole has the address of another page; null if it has none. */
-export function successorIn(answer: RestAnswer): string | null {
-  const around = [answer.document, valueAt(answer.document, ['d']), valueAt(answer.document, ['links'])].concat(
-    valueAt(answer.document, ['_links']),
-  );
-  const next = around.flatMap((one) =>
-    isJsonObject(one)
-      ? NEXT_MEMBERS.filter((name) => ![undefined, null, false, ''].includes(memberOf(one, name) as null))
-      : [],
-  );
-  if (next[0] !== undefined) return `\`${next[0]}\``;
-  return linkIn([answer.headers['link']].flat().join(', ')) === null ? null : 'the header Link';
-}
-
-/** The address with `rel="next"` in a header `Link` (RFC 8288); null if there is none. */
-function linkIn(header: string): string | null {
-  for (const [, address = '', parameters = ''] of header.matchAll(
-    /<([^>]*)>((?:\s*;\s*[^;,="]+(?:=(?:"[^"]*"|[^;,"]*))?)*)/g,
-  )) {
-    const [, quoted, plain] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^;,\s]*))/i.exec(parameters) ?? [];
-    if ((quoted ?? plain ?? '').toLowerCase().split(/\s+/).includes('next')) return address;
-  }
-  return null;
 }
 
 /**

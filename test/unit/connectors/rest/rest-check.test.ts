@@ -71,6 +71,31 @@ it.each([
   expect((await check(reply, counted)).warnings).toBeUndefined();
 });
 
+it('check warns of one answer whose length nothing states', async () => {
+  const warnings = async (page: object) =>
+    (await check({ body: { items: [{ id: 1 }], total: 1 } }, { get: 'items', rows: '$.items', page })).warnings;
+  expect(await warnings({ by: 'none' })).toEqual([
+    'Only signs of further rows that dpp-sync knows would show that the one answer for items is cut off. If the API gives a certain number of rows at most, declare `page.size` or `page.total`, so that a read that was cut off is noticed.',
+  ]);
+  expect(await warnings({ by: 'none', size: 2 })).toBeUndefined();
+  expect(await warnings({ by: 'none', total: '$.total' })).toBeUndefined();
+});
+
+it.each([
+  ['page.next', { by: 'nextLink', next: '$.nxt', size: 10 }],
+  ['page.cursor', { by: 'cursor', cursor: '$.nxt', size: 10, query: { c: '{{cursor}}' } }],
+])('check warns of a member that the first answer does not have (%s)', async (option, page) => {
+  const warnings = async (members: object, more: object = {}) => {
+    const stream = { get: 'items', rows: '$.items', page: { ...page, ...more } };
+    return (await check({ body: { items: [{ id: 1 }], total: 1, ...members } }, stream)).warnings;
+  };
+  expect(await warnings({ next: null })).toEqual([
+    `The first answer for items has no $.nxt, which \`${option}\` names, so a read would end after it. It has items, total, next. If there are further pages, correct \`${option}\`.`,
+  ]);
+  expect(await warnings({ nxt: null })).toBeUndefined();
+  expect(await warnings({}, { total: '$.total' })).toBeUndefined();
+});
+
 const BOMS = { get: 'boms', page: { by: 'none', size: 50 } };
 const EACH = { get: 'boms/{{row.id}}/lines', rows: '$.lines' };
 
