@@ -139,6 +139,8 @@ async function initFrom(
   });
   writeConfig(configFile, found.text, force);
   for (const file of found.files) output.print(...foundLines(file, output), '');
+  for (const reason of found.leftOut)
+    output.print(`${output.paint('yellow', 'left out')} of the config, the others go on: ${printable(reason)}`, '');
   if (found.files.flatMap(({ records }) => records).length > 1) output.print(...joinLines(found, output), '');
   const made = files.length === 1 ? 'the file' : 'the files';
   output.print(
@@ -215,7 +217,7 @@ function settingLines({ DPP_API_KEY: key = '', DPP_BASE_URL: url = '' }: Environ
 
 /** The document of one file; with several files it has one entry for each, and how they join. */
 function initDocument(
-  { files, joins, joined }: ProposedConfig,
+  { files, joins, joined, leftOut }: ProposedConfig,
   counts: readonly unknown[],
   { configFile }: CommandContext,
 ) {
@@ -237,7 +239,8 @@ function initDocument(
   });
   const [only, ...others] = documents;
   const head = { ok: true, file: resolve(configFile) };
-  return others.length === 0 ? { ...head, ...only, joins, joined } : { ...head, files: documents, joins, joined };
+  const common = { joins, joined, leftOut };
+  return others.length === 0 ? { ...head, ...only, ...common } : { ...head, files: documents, ...common };
 }
 
 /** Checks that the config file may be written. Call it before a large file is read. */

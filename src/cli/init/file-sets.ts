@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
+import { Fault } from '../../lib/errors.ts';
 import { findFiles } from '../../sdk/files/find-files.ts';
 import { objectIn } from './find-objects.ts';
 import { readHead } from './recognise-format.ts';
@@ -13,6 +14,10 @@ export interface FileSet {
   pattern: string | null;
   /** True for files that are one JSON object each. */
   isObjects: boolean;
+  /** How many files that nobody has named the pattern reads too. */
+  further: number;
+  /** False if only its folder was named, so that the others go on without it. */
+  isNamed: boolean;
 }
 
 /** A folder may have any number of files with objects, but each other file becomes a source. */
@@ -27,15 +32,26 @@ const LOOKED_AT_MAX = 50;
  * @throws Fault `usage` for a folder without files, or with too many
  */
 export async function fileSetsOf(given: readonly string[], signal: AbortSignal): Promise<FileSet[]> {
-  const named = (await Promise.all(given.map(filesOf))).flat();
-  const files = [...new Set(named.map((file) => resolve(file)))];
+  const named = await Promise.all(given.map(filesOf));
+  const files = [...new Set(named.flat().map((file) => resolve(file)))];
+  const ownNames = new Set(given.map((one) => resolve(one)));
   const byFolder = Map.groupBy(files, (file) => join(dirname(file), `*${extname(file).toLowerCase()}`));
   const sets: FileSet[] = [];
-  for (const [pattern, together] of byFolder) {
+  for (const [all, together] of byFolder) {
     const [first = ''] = together;
-    const isObjects = together.length > 1 && pattern.endsWith('.json') && (await areObjects(together, signal));
-    if (isObjects) sets.push({ first, pattern: patternOf(given, pattern), isObjects });
-    else sets.push(...together.map((file) => ({ first: file, pattern: null, isObjects: false })));
+    const made =
+      together.length > 1 && all.endsWith('.json') ? await objectsOf(together, { all, given, signal }) : null;
+    if (made !== null) sets.push({ first, ...made, isObjects: true, isNamed: true });
+    else
+      sets.push(
+        ...together.map((file) => ({
+          first: file,
+          pattern: null,
+          isObjects: false,
+          further: 0,
+          isNamed: ownNames.has(file),
+        })),
+      );
   }
   if (sets.length > SOURCES_MAX) {
     throw fault('usage', `These are ${sets.length} files, of which each would become a source.`, {
@@ -62,17 +78,51 @@ async function filesOf(given: string): Promise<string[]> {
   return found.map(({ path }) => path);
 }
 
-/** The pattern that a person has written, if there is one for these files. */
-function patternOf(given: readonly string[], pattern: string): string {
+/**
+ * The pattern of files that are one object each; null if they are other files. Of files that a folder or a
+ * pattern stands for, some may be damaged or foreign.
+ *
+ * @param all the pattern of all files of the folder
+ */
+async function objectsOf(
+  files: readonly string[],
+  { all, given, signal }: { all: string; given: readonly string[]; signal: AbortSignal },
+): Promise<Pick<FileSet, 'pattern' | 'further'> | null> {
   const written = given
     .map((one) => resolve(one))
-    .find((one) => /[*?]/.test(basename(one)) && dirname(one) === dirname(pattern));
-  return written ?? pattern;
+    .find((one) => /[*?]/.test(basename(one)) && dirname(one) === dirname(all));
+  const countOf = async (pattern: string): Promise<number> =>
+    (await findFiles({ pattern, select: 'all', resolvePath: (path) => path })).length;
+  const isAll = (await countOf(all)) === files.length;
+  const looked = files.slice(0, LOOKED_AT_MAX);
+  const count = await countObjects(looked, signal);
+  // Otherwise a person has named each of the files.
+  const isGroup = isAll || written !== undefined;
+  if (count < looked.length && !(isGroup && count > looked.length / 2)) return null;
+  if (isGroup) return { pattern: written ?? all, further: 0 };
+  const alike = likePattern(files);
+  const pattern = (await countOf(alike)) === files.length ? alike : all;
+  return { pattern, further: (await countOf(pattern)) - files.length };
 }
 
-async function areObjects(files: readonly string[], signal: AbortSignal): Promise<boolean> {
-  for (const file of files.slice(0, LOOKED_AT_MAX)) {
-    if (objectIn(await readHead(file, signal)) === null) return false;
+/** The pattern of what the names of files have in common at their beginning. */
+function likePattern(files: readonly string[]): string {
+  const [first = '', ...others] = files;
+  let { length } = first;
+  while (others.some((file) => !file.startsWith(first.slice(0, length)))) length -= 1;
+  const beginning = Math.max(length, join(dirname(first), '/').length);
+  return `${first.slice(0, beginning).replace(/\.json$/, '')}*.json`;
+}
+
+async function countObjects(files: readonly string[], signal: AbortSignal): Promise<number> {
+  let count = 0;
+  for (const file of files) {
+    try {
+      if (objectIn(await readHead(file, signal)) !== null) count += 1;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      // An empty file, for example. Whoever reads it later says so.
+    }
   }
-  return true;
+  return count;
 }

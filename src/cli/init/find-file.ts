@@ -25,13 +25,13 @@ export type PresetFile = Pick<FoundFile, 'head' | 'path' | 'recognised'> & { pre
  * @throws Fault `usage` for a file that is not recognised, `source.unreadable` for one that cannot be read
  */
 export async function findFile(
-  { first, pattern, isObjects }: FileSet,
+  { first, pattern, isObjects, further }: FileSet,
   { configFile, log, signal }: { configFile: string; log: Logger; signal: AbortSignal },
 ): Promise<(Omit<FoundFile, 'source'> & { preset?: undefined }) | PresetFile> {
   const head = await readHead(first, signal);
   const shown = pattern ?? head.path;
   const path = pathFromConfig(shown, configFile);
-  const objects = await findObjects({ head, shown, isObjects }, { log, signal });
+  const objects = await findObjects({ head, shown, isObjects, further }, { log, signal });
   if (objects !== null) return { head, shown, path, ...objects };
   const recognised = recogniseFormat(head);
   if (recognised.preset !== undefined) return { head, path, recognised, preset: recognised.preset };

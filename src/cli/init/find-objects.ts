@@ -3,17 +3,19 @@
 import { basename, dirname } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import { counted } from '../../lib/text/amounts.ts';
 import { formatDocumentPath } from '../../sdk/document-path.ts';
 import { type Column, columnsOf, type NestedList } from './columns.ts';
 import { isNamed } from './field-names.ts';
 import { streamName } from './file-names.ts';
+import { withoutForeign } from './foreign-objects.ts';
 import type { FoundFile, FoundStream } from './found-file.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { objectRecords, type PartList, partList } from './object-records.ts';
 import { readSample, type Sample } from './read-sample.ts';
 import { recogniseEncoding } from './recognise-encoding.ts';
 import type { FileHead, FoundOption, Recognised } from './recognise-format.ts';
-import { damageHints, repeatHints } from './sample-hints.ts';
+import { brokenHints, damageHints, repeatHints } from './sample-hints.ts';
 
 /** The object that a file is; null for any other file, for JSON lines, and for a file that is too long to be held. */
 export function objectIn(head: FileHead): JsonObject | null {
@@ -35,6 +37,8 @@ interface Objects {
   shown: string;
   /** True for several files that are one object each. */
   isObjects: boolean;
+  /** How many files that nobody has named the pattern reads too. */
+  further: number;
 }
 
 /**
@@ -43,11 +47,11 @@ interface Objects {
  * @returns null if the file is not an object, or if the object only holds a list of records, as an export does
  */
 export async function findObjects(
-  { head, shown, isObjects }: Objects,
+  { head, shown, isObjects, further }: Objects,
   { log, signal }: { log: Logger; signal: AbortSignal },
 ): Promise<Omit<FoundFile, 'head' | 'shown' | 'path' | 'source'> | null> {
-  const object = objectIn(head);
-  if (object === null) return null;
+  // The first one of several files may be damaged.
+  if (!isObjects && objectIn(head) === null) return null;
   const format: FoundOption = {
     name: 'format',
     value: 'object',
@@ -55,7 +59,7 @@ export async function findObjects(
   };
   const read = (stream: FoundOption[]): Promise<Sample> =>
     readSample(shown, { connector: 'json', options: [format], stream }, { log, signal });
-  const sample = await read([]);
+  const { sample, hints } = withoutForeign(await read([]));
   const found = columnsOf(sample.rows);
   const { columns, repeats, lists } = found;
   const key = keyColumnsOf(columns, { repeats, isWhole: sample.isWhole, owner: null });
@@ -87,7 +91,13 @@ export async function findObjects(
     title: isObjects ? 'JSON files of one object each' : 'a JSON file that is one object',
     options: [format],
     stream: [],
-    hints: [...repeatHints(repeats, sample.lines), ...damageHints(sample)],
+    hints: [
+      ...(further === 0 ? [] : [furtherHint(shown, further)]),
+      ...brokenHints(sample),
+      ...hints,
+      ...repeatHints(repeats, sample.lines),
+      ...damageHints(sample),
+    ],
   };
   const files = {
     name: isObjects ? `${basename(dirname(shown))}/${basename(shown)}` : basename(head.name),
@@ -96,6 +106,10 @@ export async function findObjects(
     lists: parts,
   };
   return { recognised, streams: [], records: [], lookups: [], divide: (known) => objectRecords(files, known) };
+}
+
+function furtherHint(pattern: string, further: number): string {
+  return `${basename(pattern)} also reads ${counted(further, 'file of the folder that was', 'files of the folder that were')} not named. If they do not belong to it, put the named ones into a folder of their own.`;
 }
 
 /** True for the number or the name of an article, or of a bill. */

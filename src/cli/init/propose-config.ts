@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
+import { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { counted } from '../../lib/text/amounts.ts';
 import { checkProposal, type Sampled } from './check-proposal.ts';
@@ -42,6 +43,8 @@ export interface ProposedConfig {
   joins: Join[];
   /** A product with its parts; null if nothing joins. */
   joined: JoinedProduct | null;
+  /** The files of a folder that the config does not have, each with the reason. */
+  leftOut: string[];
   text: string;
 }
 
@@ -66,17 +69,26 @@ export async function proposeConfig(files: readonly string[], options: ProposeOp
   if (only === undefined) throw fault('usage', '--from names no file.');
   if (more.length === 0) return await proposeOne(only, options);
   const found: FoundFile[] = [];
+  const refused: Fault[] = [];
   for (const set of [only, ...more]) {
-    const one = await findFile(set, options);
+    const one = await findFile(set, options).catch((error: unknown) => {
+      if (set.isNamed || !(error instanceof Fault)) throw error;
+      refused.push(error);
+      return null;
+    });
+    if (one === null) continue;
     if (one.preset !== undefined) throw presetFault(one);
     found.push({
       ...one,
       source: sourceName(streamName(set.pattern === null ? one.shown : dirname(one.shown)), found),
     });
   }
+  const [first, ...others] = found;
+  if (first === undefined) throw refused[0] ?? new Error('No file was found.');
   shareEncodings(found);
-  const names = found.map(nameOf);
-  return await configOf(found, `${names[0] ?? ''} and ${counted(more.length, 'other file')}`, options);
+  const about = others.length === 0 ? nameOf(first) : `${nameOf(first)} and ${counted(others.length, 'other file')}`;
+  const config = await configOf(found, about, options);
+  return { ...config, leftOut: refused.map(({ message }) => message) };
 }
 
 /** A file that has only ASCII shows no encoding. The system that wrote the other files has probably written it in theirs. */
@@ -105,7 +117,7 @@ async function proposeOne(set: FileSet, options: ProposeOptions): Promise<Propos
   const note = `The mapping comes from config/presets/${found.preset}.yaml, which fits ${recognised.title}.`;
   const proposed = { file: found.head.path, source, recognised, records: [], todo: [] };
   const head = headText([source], `${aboutText(basename(found.head.path))} ${note}`, options.configFile);
-  return { files: [proposed], joins: [], joined: null, text: `${head}${text}` };
+  return { files: [proposed], joins: [], joined: null, leftOut: [], text: `${head}${text}` };
 }
 
 /** The name of a file, or the pattern of files in their folder. */
@@ -164,6 +176,7 @@ async function configOf(given: readonly FoundFile[], about: string, options: Pro
   return {
     files: found.map((file, at) => proposedOf(file, recordsOf(file), parts[at])),
     joins,
+    leftOut: [],
     joined: all.length === 1 ? null : await joinedProduct(sampled),
     text: `${head}${sourcesText(...parts)}`,
   };

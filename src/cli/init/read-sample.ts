@@ -1,5 +1,5 @@
 import { connectorLoader } from '../../daemon/sources/load-connector.ts';
-import type { Place } from '../../domain/issue.ts';
+import { formatPlace, type Place } from '../../domain/issue.ts';
 import { comparableName } from '../../domain/natural-key.ts';
 import type { Page } from '../../domain/ports/source.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -12,8 +12,12 @@ export interface Sample {
   rows: JsonObject[];
   /** The line or row at which each record begins; 0 if that is not known. */
   lines: number[];
+  /** The file of each record; empty text if that is not known. */
+  files: string[];
   /** Records that could not be read, which are not among `rows`. */
   broken: number;
+  /** What is wrong with the first of them. */
+  wrong: string[];
   /** The place of each value that was damaged before the export, or that is not valid in the encoding. */
   damaged: string[];
   /** True if the file has no more records. */
@@ -24,6 +28,8 @@ export interface Sample {
 
 const ROWS_MAX = 20_000;
 const CHARACTERS_MAX = 16 * 1024 * 1024;
+/** More broken records are only counted. */
+const WRONG_MAX = 5;
 const STREAM = 'sample';
 
 /**
@@ -59,6 +65,8 @@ export async function sampleOf(
 ): Promise<Sample> {
   const rows: JsonObject[] = [];
   const lines: number[] = [];
+  const files: string[] = [];
+  const wrong: string[] = [];
   const damaged: string[] = [];
   let broken = 0;
   let characters = 0;
@@ -66,19 +74,22 @@ export async function sampleOf(
     for (const { fields, issues, place, isGone } of page.rows) {
       if (isGone === true) continue;
       if (rows.length >= rowsMax || characters >= CHARACTERS_MAX)
-        return { rows, lines, broken, damaged, isWhole: false, isTable };
+        return { rows, lines, files, broken, wrong, damaged, isWhole: false, isTable };
       if (issues !== undefined) {
         broken += 1;
+        const [first] = issues;
+        if (first !== undefined && wrong.length < WRONG_MAX) wrong.push(`${formatPlace(place)}: ${first.message}`);
         const places = issues.filter(({ code }) => code === 'row.encoding').map(({ field }) => fieldAt(field, place));
         damaged.push(...places);
       } else {
         rows.push(isTable ? withPlainNames(fields) : fields);
         lines.push(place.line ?? 0);
+        files.push(place.file ?? '');
       }
       characters += JSON.stringify(fields).length;
     }
   }
-  return { rows, lines, broken, damaged, isWhole: true, isTable };
+  return { rows, lines, files, broken, wrong, damaged, isWhole: true, isTable };
 }
 
 function fieldAt(field: string | undefined, { file, line, path }: Place): string {

@@ -1,6 +1,7 @@
 // What a person has to know about the records of a sample, besides their columns.
 
 import { comparableName } from '../../domain/natural-key.ts';
+import { sentence } from '../../lib/errors.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Sample } from './read-sample.ts';
 
@@ -16,6 +17,13 @@ export function repeatHints(repeats: ReadonlyMap<number, number>, lines: readonl
   const named = shown.length === 0 ? '' : `: ${shown.join(', ')}${repeats.size > shown.length ? ' …' : ''}`;
   const what = repeats.size === 1 ? 'record is equal to an earlier one' : 'records are equal to earlier ones';
   return [`${formatCount(repeats.size)} ${what} in all columns${named}.`];
+}
+
+/** Says what is wrong with records that cannot be read. */
+export function brokenHints({ broken, wrong }: Pick<Sample, 'broken' | 'wrong'>): string[] {
+  const rest = broken - wrong.length;
+  const all = wrong.map((text) => `${sentence(text)} The others go on without it.`);
+  return rest > 0 ? [...all, `${counted(rest, 'further record')} cannot be read.`] : all;
 }
 
 const DAMAGED_SHOWN = 5;

@@ -25,10 +25,14 @@ interface Proposal {
 }
 interface Found extends Proposal {
   from: string;
-  recognised: { connector: string; options: { name: string; value: unknown }[] };
+  recognised: { connector: string; options: { name: string; value: unknown }[]; hints: string[] };
   more: Proposal[];
 }
-type Init = Found & { files?: Found[]; joined: { key: string; parts: { quantity: string; key: string }[] } | null };
+type Init = Found & {
+  files?: Found[];
+  leftOut: string[];
+  joined: { key: string; parts: { quantity: string; key: string }[] } | null;
+};
 interface Written {
   sources: { streams: Record<string, object>; lookups?: object }[];
 }
@@ -189,6 +193,59 @@ describe('init --from a folder of JSON files that are one object each', () => {
     expect(found.mapping.when).toBeUndefined();
     await sync();
     expect(world.contents()).toMatchObject({ products: { length: 4 } });
+  });
+
+  it('goes on without a damaged file, one with something else and one that is no JSON, and names each', async () => {
+    folder('plm');
+    write('plm/A-100.json', '{"id":"A-100","bom":[{"pos');
+    write('plm/A-101.json', '');
+    write('plm/settings.json', { config: true });
+    write('plm/readme.txt', 'Exported every night.\nDo not edit.\n');
+    const made = await runHere(['init', '--from', join(world.folder, 'plm'), '-c', config(), '--json']);
+    expect([made.exitCode, made.stderr]).toEqual([0, '']);
+    const found = made.json() as unknown as Init;
+    expect(kindsOf(found)).toEqual(['product', 'material', 'bom_item']);
+    expect(found.recognised.hints).toEqual([
+      expect.stringMatching(/^A-100\.json:1: .* not valid JSON.* The others go on without it\.$/),
+      expect.stringMatching(/^A-101\.json:1: /),
+      expect.stringMatching(/^settings\.json: nothing of what the other files have \(id, name, country, bom\)/),
+    ]);
+    expect(found.leftOut).toEqual([expect.stringContaining('readme.txt is not recognised')]);
+    expect(readFileSync(config(), 'utf8')).toContain('# settings.json: nothing of what the other files have');
+    expect(Object.values(written().sources[0]?.streams ?? {})).toMatchObject([
+      { path: './plm/*.json', key: ['id'] },
+      {},
+    ]);
+  });
+
+  it('refuses a folder in which no file can be read', async () => {
+    write('plm/readme.txt', 'Exported every night.\nDo not edit.\n');
+    write('plm/licence.txt', 'Free.\nFor all.\n');
+    const { exitCode, stderr } = await runHere(['init', '--from', join(world.folder, 'plm'), '-c', config()]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('licence.txt is not recognised')]);
+  });
+
+  it('refuses a file that is named and that is not recognised', async () => {
+    const files = [...folder('plm'), write('readme.txt', 'Exported every night.\nDo not edit.\n')];
+    const { exitCode, stderr } = await runHere(['init', '--from', ...files, '-c', config()]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('readme.txt is not recognised')]);
+  });
+
+  it('finds a pattern that has only the named files', async () => {
+    const [pump = '', , filter = ''] = folder();
+    const found = await init(pump, filter);
+    expect(found.from).toBe(join(world.folder, 'boms', 'P-*.json'));
+    expect(found.recognised.hints).toEqual([]);
+  });
+
+  it('says which files the pattern reads that are not named, and does not fail because of them', async () => {
+    const [pump = '', motor = ''] = folder();
+    write('boms/A-100.json', '{"id":"A-100","bom":[{"pos');
+    const made = await runHere(['init', '--from', pump, motor, '-c', config(), '--json']);
+    expect(made.exitCode).toBe(0);
+    const found = made.json() as unknown as Init;
+    expect(found.recognised.hints[0]).toContain('*.json also reads 2 files of the folder that were not named');
+    expect(found.recognised.hints[1]).toContain('A-100.json:1: ');
   });
 
   it('makes products of objects without a list', async () => {
