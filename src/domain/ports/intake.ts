@@ -133,12 +133,18 @@ export interface GoneToCheck {
 }
 
 /** The figures by which the guard decides about records that reads of changes say are gone. */
-export interface GoneSoFar {
+export interface GoneSoFar extends ComparedGone {
   /** How many records with items or lookup entries are gone, since the last complete run. */
   lost: number;
   /** How many the stream had before, or a part of them that is enough to decide. */
   known: number;
+}
+
+/** What a run has found out about the keys of tombstones. */
+export interface ComparedGone {
   misnamed: MisnamedGone | null;
+  /** How many keys of the stream were read for it. */
+  compared: number;
 }
 
 /** Tombstones that name no record of the stream, while the stream has one whose key differs only in its spelling. */

@@ -55,14 +55,18 @@ export function checkGone(
   const earlier = before?.lost ?? SQL.sinceComplete(reads).get({ streamId, source, runId }) ?? 0;
   const lost = earlier + own.length;
   const known = before?.known ?? 0;
-  const misnamed = misnamedAmong(reads, streamId, { identities, before: before?.misnamed ?? null });
+  const { misnamed, compared } = misnamedAmong(reads, streamId, {
+    identities,
+    before: before ?? { misnamed: null, compared: 0 },
+  });
+  const names = { misnamed, compared };
   if (own.length === 0 || (known > 0 && !exceeds({ lost, known }, guard))) {
-    return { lost, known, misnamed, excess: null };
+    return { lost, known, ...names, excess: null };
   }
   const loss = { lost, known: earlier + countKnown(reads, streamId, countEnough(lost, guard)) };
-  if (!exceeds(loss, guard)) return { ...loss, misnamed, excess: null };
+  if (!exceeds(loss, guard)) return { ...loss, ...names, excess: null };
   const what = isLookedUp(reads, streamId) ? 'records with items or lookup entries' : 'records with items';
-  return { ...loss, misnamed, excess: `${lost} of ${loss.known} ${what} (${limitWords(loss, guard)})` };
+  return { ...loss, ...names, excess: `${lost} of ${loss.known} ${what} (${limitWords(loss, guard)})` };
 }
 
 /**

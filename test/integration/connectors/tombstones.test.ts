@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
 import type { PageToStage, StagedPage } from '../../../src/domain/ports/intake.ts';
 import type { Page, SourceRow, StreamReads } from '../../../src/domain/ports/source.ts';
+import { COMPARED_MAX } from '../../../src/ledger/records/misnamed-gone.ts';
 import { incomingRecords } from '../../../src/pipeline/incoming-record.ts';
 import { NOTHING_SEEN } from '../../../src/pipeline/store-page.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
@@ -76,6 +77,11 @@ describe('a tombstone', () => {
     ['upper case', 'ab-1', 'AB-1'],
     ['spaces', 'A B 1', 'AB1'],
     ['zeros before a number', '00012', '12'],
+    ['a number without its zeros', '12', '000000000000000012'],
+    ['fewer zeros', '03', '0003'],
+    ['a space that is absent', 'x5', 'x 5'],
+    ['both cases', 'AB-1', 'Ab-1'],
+    ['all at once', ' 0 7', '00 07'],
   ])(
     'a tombstone of an unknown key is reported if the stream has it in another spelling: %s',
     async (_, named, key) => {
@@ -88,6 +94,14 @@ describe('a tombstone', () => {
       expect(stream(runId)?.warnings.join()).toContain(`${named} is unknown, and ${key} stays.`);
     },
   );
+
+  it('a run compares a certain number of keys with unknown tombstones, however many pages have them', async () => {
+    const keys = Array.from({ length: 2_000 }, (_, at) => `A-${at}`);
+    const pages = Array.from({ length: COMPARED_MAX / 2_000 + 3 }, () => [gone('a-1')]);
+    await pull(giving({ snapshot: [keys.map((key) => row(key))] }));
+    const { runId } = await pull(giving({ changes: [[gone('never')], ...pages] }));
+    expect(stream(runId)?.warnings).toEqual([expect.stringContaining(`${COMPARED_MAX / 2_000 - 1} rows say`)]);
+  });
 
   it('a tombstone of an unknown key is not reported if the record with the other spelling is gone already', async () => {
     await pull(giving({ snapshot: [rows('ab', 'other')] }));

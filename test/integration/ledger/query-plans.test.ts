@@ -94,6 +94,7 @@ describe('the statements of the ledger', () => {
     ['DELETE FROM requests WHERE id NOT IN', 'once when a restored ledger is accepted'],
     ['SET was_absent = 0', 'once when a restored ledger is accepted'],
     ["SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1", 'up to the first one'],
+    ['missing_since IS NULL ORDER BY key LIMIT @count', 'up to a limit in a run, for tombstones of unknown keys'],
     ["SET state = 'stale'", 'once for a changed mapping'],
     ["SET state = iif(missing_since IS NULL, 'pending', 'stale')", 'once for a changed mapping'],
     ['SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL', 'at the end of a whole export'],
