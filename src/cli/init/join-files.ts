@@ -53,6 +53,13 @@ export function joinFiles<File extends JoinableFile>(given: readonly File[]): { 
   return { files: joined, joins };
 }
 
+/** The BOM items of a config that has nothing else: a person has to say where their products and parts come from. */
+export function aloneFile<File extends JoinableFile>(file: File): File {
+  if (file.mapping.to !== 'bom_item') return file;
+  const reason = `${file.mapping.reason}; nothing here makes the products and parts that the items name. Name their files too, or keep this if another source of the config has them`;
+  return { ...file, mapping: { ...file.mapping, reason, isTodo: true } };
+}
+
 type Kind = 'product' | 'material';
 
 function filesOf(meetings: readonly Meeting[]): ReadonlySet<JoinableFile> {

@@ -70,17 +70,43 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
       others: others.slice(0, 4),
     };
   }
-  const candidates = usable.slice(0, COMBINED_MAX);
-  const combined = combinations(candidates, owner).find((columnsOfKey) => isUniqueTogether(columnsOfKey, repeats));
-  if (combined === undefined) return null;
-  const inOrder = combined.toSorted((one, other) => columns.indexOf(one) - columns.indexOf(other));
-  const records = `${isWhole ? 'all' : 'the first'} ${counted(combined[0]?.records ?? 0, 'record')}`;
-  const reason = `together different in ${records}${repeats.size > 0 ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;
+  const isAmount = ({ label }: Column): boolean => isNamed(label, 'quantity');
+  // An amount changes, and would make another item of a changed one.
+  const candidates = usable.filter((column) => !isAmount(column)).slice(0, COMBINED_MAX);
+  const isKey = (columnsOfKey: readonly Column[]): boolean => isUniqueTogether(columnsOfKey, repeats);
+  const combined = combinations(candidates, owner).find(isKey);
+  const withAmount = owner === null ? combinations(usable.slice(0, COMBINED_MAX), null).find(isKey) : undefined;
+  const found = combined ?? withAmount;
+  if (found === undefined) return owner === null ? null : itemKey(owner, candidates);
+  const inOrder = found.toSorted((one, other) => columns.indexOf(one) - columns.indexOf(other));
+  const records = `${isWhole ? 'all' : 'the first'} ${counted(found[0]?.records ?? 0, 'record')}`;
+  const together = `together different in ${records}${repeats.size > 0 ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;
   const why =
     owner === null
       ? 'no single column is different in all of them'
       : `${owner.label} is a part of the key, since the other columns may repeat`;
-  return { columns: inOrder, reason: `${reason}; ${why}`, isFlawed: false, others: [] };
+  const amounts = inOrder.filter(isAmount);
+  const isTwice = owner !== null && repeats.size > 0 && !usable.some(({ label }) => isNamed(label, 'position'));
+  const doubts = [
+    ...amounts.map(
+      ({ label }) => `; keep ${label} in it only if an amount names a record here, and is none that changes`,
+    ),
+    ...(isTwice ? [`; ${TWICE}`] : []),
+  ];
+  return { columns: inOrder, reason: `${together}; ${why}${doubts.join('')}`, isFlawed: doubts.length > 0, others: [] };
+}
+
+/** Why the rows of a bill need a person, if the same part stands in several rows of an assembly. */
+export const TWICE =
+  'a part stands twice in an assembly, and no position distinguishes the two, so only one counts. Export a position, or add the rows up: `group` in docs/connectors/tables.md';
+
+/** The key of items of which several have the same product and part; null if no column is known to name the part. */
+function itemKey(owner: Column, usable: readonly Column[]): FoundKey | null {
+  const part = usable.find((column) => column !== owner && isNamed(column.label, 'component'));
+  if (part === undefined || !usable.includes(owner)) return null;
+  const columns = [owner, part];
+  const reason = `${owner.label} and ${part.label} name an item; ${TWICE}`;
+  return { columns, reason, isFlawed: true, others: [] };
 }
 
 /** The reason if records have no key. */

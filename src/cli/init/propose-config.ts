@@ -8,7 +8,7 @@ import { streamName } from './file-names.ts';
 import { type FileSet, fileSetsOf } from './file-sets.ts';
 import { findFile, type PresetFile } from './find-file.ts';
 import type { FoundFile, FoundRecords, FoundStream } from './found-file.ts';
-import { type Join, joinFiles } from './join-files.ts';
+import { aloneFile, type Join, joinFiles } from './join-files.ts';
 import { type JoinedProduct, joinedProduct } from './joined-preview.ts';
 import { presetSources } from './preset-config.ts';
 import type { ProposedMapping } from './proposed-line.ts';
@@ -155,7 +155,7 @@ function divided(files: readonly FoundFile[]): FoundFile[] {
 async function configOf(given: readonly FoundFile[], about: string, options: ProposeOptions): Promise<ProposedConfig> {
   const found = divided(given);
   const all = found.flatMap(({ records }) => records);
-  const { files: joined, joins } = all.length === 1 ? { files: all, joins: [] } : joinFiles(all);
+  const { files: joined, joins } = all.length === 1 ? { files: all.map(aloneFile), joins: [] } : joinFiles(all);
   const checked: { file: FoundFile; sampled: Sampled; records: FoundRecords }[] = [];
   for (const file of found) {
     for (const given of file.records) {

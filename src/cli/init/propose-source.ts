@@ -7,7 +7,7 @@ import type { SourceStream } from '../../domain/ports/source.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { checkProposal } from './check-proposal.ts';
 import { type Columns, columnsOf } from './columns.ts';
-import { type Join, joinFiles } from './join-files.ts';
+import { aloneFile, type Join, joinFiles } from './join-files.ts';
 import type { JoinableFile } from './joinable-file.ts';
 import { type JoinedProduct, joinedProduct } from './joined-preview.ts';
 import { type FoundKey, keyColumnsOf } from './key-columns.ts';
@@ -66,7 +66,7 @@ export async function proposeForSource(
       suggestion: `See what it gives: dpp-sync preview ${source.id}`,
     });
   }
-  const { files, joins } = joinFiles(found);
+  const { files, joins } = found.length === 1 ? { files: found.map(aloneFile), joins: [] } : joinFiles(found);
   const checked = await Promise.all(
     files.map(async (one) => {
       const sampled = { source: source.id, stream: one.stream, rows: one.sample.rows };

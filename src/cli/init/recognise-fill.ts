@@ -31,7 +31,7 @@ export function recogniseFill(columns: readonly Column[]): FoundOption | null {
   if (component !== null && quantity !== null) {
     const lines = linesOf(component.column, quantity.column);
     const others = gaps.filter((column) => column !== component.column && column !== quantity.column);
-    const found = fillOfBill(others, lines);
+    const found = fillOfBill(others, lines, component.column);
     if (found !== null) return found;
   }
   return gaps.flatMap((column) => doubtfulFill(column, filled.size) ?? [])[0] ?? null;
@@ -43,7 +43,7 @@ function linesOf(component: Column, quantity: Column): number[] {
   return quantity.indexes.filter((index) => parts.has(index));
 }
 
-function fillOfBill(gaps: readonly Column[], lines: readonly number[]): FoundOption | null {
+function fillOfBill(gaps: readonly Column[], lines: readonly number[], part: Column): FoundOption | null {
   const lacking = ({ indexes }: Column): number => {
     const filled = new Set(indexes);
     return lines.filter((index) => !filled.has(index)).length;
@@ -64,12 +64,17 @@ function fillOfBill(gaps: readonly Column[], lines: readonly number[]): FoundOpt
   const reason = `${lack} a part and a quantity, and no ${owner.label}, which stands in a row above`;
   // The value stands in the row of the first part, or in a row of its own.
   const isAlike = onLines === 0 || onLines === owner.values.length;
-  if (named !== undefined && isAlike && !hasRepeats(owner)) return { name: 'fill', value: fill, reason };
-  const doubt = hasRepeats(owner)
-    ? `but ${owner.label} also has the same value in rows after each other`
-    : !isAlike
-      ? `but some values of ${owner.label} stand in rows without a part, and may be titles`
-      : `keep it if ${owner.label} is the product of the rows below`;
+  // Such as a revision, without which the rows of two revisions are one bill.
+  const left = candidates.filter((column) => !fill.includes(column.label) && !isKnown(column));
+  const isTwice = left.length > 0 && hasTwice(owner, part, lines);
+  if (named !== undefined && isAlike && !hasRepeats(owner) && !isTwice) return { name: 'fill', value: fill, reason };
+  const doubt = isTwice
+    ? `but one ${owner.label} has the same ${part.label} twice. If an empty cell of ${left.map(({ label }) => label).join(' or ')} means the value above, add the column here, and to the keys`
+    : hasRepeats(owner)
+      ? `but ${owner.label} also has the same value in rows after each other`
+      : !isAlike
+        ? `but some values of ${owner.label} stand in rows without a part, and may be titles`
+        : `keep it if ${owner.label} is the product of the rows below`;
   return { name: 'fill', value: fill, reason: `${reason}; ${doubt}`, isTodo: true };
 }
 
@@ -80,6 +85,23 @@ function doubtfulFill(column: Column, rows: number): FoundOption | null {
     return null;
   const reason = `${column.label} is empty in ${formatCount(blank)} of ${counted(rows, 'row')}, and never repeats a value. If an empty cell means the value above, use this line; if it means no value, delete the line`;
   return { name: 'fill', value: [column.label], reason, isTodo: true, isOff: true };
+}
+
+/** True if two rows with parts have the same part and the same value of the owner above them. */
+function hasTwice(owner: Column, part: Column, lines: readonly number[]): boolean {
+  const owners = new Map(owner.indexes.map((index, at) => [index, owner.values[at]]));
+  const parts = new Map(part.indexes.map((index, at) => [index, part.values[at]]));
+  const isLine = new Set(lines);
+  const seen = new Set<string>();
+  let above: string | undefined;
+  for (let index = 0; index < part.records; index += 1) {
+    above = owners.get(index) ?? above;
+    if (!isLine.has(index)) continue;
+    const item = JSON.stringify([above, parts.get(index)]);
+    if (seen.has(item)) return true;
+    seen.add(item);
+  }
+  return false;
 }
 
 /** True if two values after each other are the same. A table that leaves out what is the same as above has none. */

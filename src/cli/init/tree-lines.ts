@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { type Column, type Columns, columnsOf, isComplete, textAt } from './columns.ts';
 import { isNamed } from './field-names.ts';
 import type { FoundStream } from './found-file.ts';
-import { type FoundKey, isUniqueTogether } from './key-columns.ts';
+import { type FoundKey, isUniqueTogether, TWICE } from './key-columns.ts';
 import { partColumns, proposeBomItem } from './propose-mapping.ts';
 import { chosen, type ProposedMapping } from './proposed-line.ts';
 import type { FoundTree } from './recognise-tree.ts';
@@ -35,7 +35,7 @@ export function linesOf(
   const isPositioned = isTwice && position !== null && isUniqueTogether([...way, position], found.repeats);
   const keyColumns = isPositioned ? [product, part, position] : [product, part];
   const isFlawed = isTwice && !isPositioned;
-  const doubt = isFlawed ? '; a part stands twice in an assembly, and no position distinguishes the two' : '';
+  const doubt = isFlawed ? `; ${TWICE}` : '';
   const reason = `${keyColumns.map(({ label }) => label).join(' and ')} name an item${doubt}`;
   const key = { columns: keyColumns, reason, isFlawed, others: [] };
   // A position in the whole file differs where an assembly stands twice, and then its items would differ too.

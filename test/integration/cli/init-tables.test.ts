@@ -242,6 +242,47 @@ describe('init --from a bill whose products stand only in their first rows', () 
     expect(files[2]?.mapping.refs[0]).toMatchObject({ name: 'product', expression: 'row.Kopf' });
   });
 
+  it('a revision that is not filled is named where an assembly has the same part twice', async () => {
+    const rows = ['P-1;A;M-1;2', ';;M-2;1', ';B;M-1;7', ';;M-2;1', 'P-2;;M-1;1', ';;M-2;1'];
+    const { files = [] } = await init(...others(), write('bom.csv', ['Assembly;Rev;Part;Qty', ...rows]));
+    expect(files[2]?.recognised.stream).toEqual([
+      expect.objectContaining({
+        name: 'fill',
+        value: ['Assembly'],
+        isTodo: true,
+        reason: expect.stringContaining(
+          'one Assembly has the same Part twice. If an empty cell of Rev means the value above',
+        ),
+      }),
+    ]);
+  });
+
+  it('a note that is not filled needs nobody where each part stands once in its assembly', async () => {
+    const rows = ['P-1;x;M-1;2', ';;M-2;1', 'P-2;;M-1;1', ';y;M-2;1'];
+    const { files = [] } = await init(...others(), write('bom.csv', ['Assembly;Note;Part;Qty', ...rows]));
+    expect(files[2]?.todo).toEqual([]);
+  });
+
+  it.each([
+    ['with another quantity', ['P-1;M-1;2', 'P-1;M-1;3', 'P-1;M-2;1', 'P-2;M-1;1']],
+    ['in equal rows', ['P-1;M-1;2', 'P-1;M-1;2', 'P-1;M-2;1', 'P-2;M-1;1']],
+    ['in equal rows that are filled', ['P-1;M-1;2', ';M-1;2', ';M-2;1', 'P-2;M-1;1']],
+  ])('a part that stands twice in an assembly needs a person: %s', async (_about, rows) => {
+    const { files = [] } = await init(...others(), write('bom.csv', ['Assembly;Part;Qty', ...rows]));
+    expect(files[2]?.key).toEqual(['Assembly', 'Part']);
+    expect(files[2]?.todo).toEqual(
+      ['key of the stream', 'key'].map((name) =>
+        expect.stringMatching(new RegExp(`^${name}: .*a part stands twice in an assembly, and no position`)),
+      ),
+    );
+  });
+
+  it('a bill alone needs a person, because nothing makes its products', async () => {
+    const { mapping, todo } = await init(write('bom.csv', ['Assembly;Part;Qty', 'P-1;M-1;2', ';M-2;1']));
+    expect(mapping.to).toBe('bom_item');
+    expect(todo).toEqual([expect.stringMatching(/^to: .*nothing here makes the products and parts/)]);
+  });
+
   it('an empty cell that may be just empty is left to a person', async () => {
     const rows = ['sku;Kategorie;name', 'A;Tische;x y', 'B;;x y', 'C;Stühle;x y', 'D;;x y', 'E;Betten;x y', 'F;;x y'];
     const found = await init(write('artikel.csv', rows));

@@ -100,6 +100,7 @@ describe.each(Object.keys(OPTIONAL))('init --from a JSON file that makes each re
     expect(mapping?.to).toBe(kind);
     expect(Object.keys(mapping?.fields ?? {})).toEqual(expect.arrayContaining(Object.keys(columns)));
     expect(counts).toMatchObject({ records: RECORDS, mapped: RECORDS });
-    expect(todo).toEqual([]);
+    // Nothing makes the products and parts of BOM items that stand alone.
+    expect(todo).toEqual(kind === 'bom_item' ? [expect.stringContaining('nothing here makes')] : []);
   });
 });

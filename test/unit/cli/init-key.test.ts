@@ -33,6 +33,24 @@ describe('the key of records', () => {
     expect(proposed(rowsOf(6, (at) => ({ ID: `${at}`, ...line(at) }))).line('key')?.expression).toBe('row.ID');
   });
 
+  it('an amount is a part of the proposed key only where nothing else distinguishes records, and then a person has to look', () => {
+    const tier = (at: number) => ({ sku: `A${Math.floor(at / 2)}`, quantity: at % 2 === 0 ? '1' : '10' });
+    expect(proposed(rowsOf(6, (at) => ({ ...tier(at), list: `L${at % 2}` }))).key).toMatchObject({
+      columns: [{ label: 'sku' }, { label: 'list' }],
+      isFlawed: false,
+    });
+    expect(proposed(rowsOf(6, tier)).key).toMatchObject({
+      columns: [{ label: 'sku' }, { label: 'quantity' }],
+      isFlawed: true,
+      reason: expect.stringContaining('keep quantity in it only if'),
+    });
+  });
+
+  it('equal rows of a bill are the same item if they have a position', () => {
+    const rows = ['10', '10', '20'].map((POSNR) => ({ STLNR: 'B', POSNR, IDNRK: 'M', MENGE: '1' }));
+    expect(proposed(rows).key).toMatchObject({ columns: [{ label: 'STLNR' }, { label: 'POSNR' }], isFlawed: false });
+  });
+
   it('the proposed key is none if a column has a value twice or none once, and the line says so', () => {
     const rows = [{ sku: 'A' }, { sku: 'A' }, { sku: '' }];
     expect(proposed(rows).key).toBeNull();
