@@ -61,12 +61,14 @@ export function flagAt(path: readonly PathStep[], { answer, what }: AnsweredPage
   throw unclear(what, `${formatDocumentPath(path)} is ${shownJson(flag)} in place of true or false`);
 }
 
-export function unclear(what: string, reason: string): Error {
+export function unclear(
+  what: string,
+  reason: string,
+  cure = 'Correct `page` of the stream after the documentation of the API.',
+): Error {
   return sourceFault(
     `The answer for ${what} does not show whether it is the last one: ${reason}. So the read is incomplete.`,
-    {
-      suggestion: 'Correct `page` of the stream after the documentation of the API.',
-    },
+    { suggestion: cure },
   );
 }
 

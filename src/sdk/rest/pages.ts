@@ -1,9 +1,9 @@
 // How each kind of paging goes on after an answer, and what proves that it was the last one. Nothing is guessed: an answer that does
 // not fit the declared kind is an error, never an end.
 
-import { isJsonObject, memberOf } from '../../lib/json.ts';
+import { isJsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
-import { formatDocumentPath, valueAt } from '../document-path.ts';
+import { formatDocumentPath, type PathStep, valueAt } from '../document-path.ts';
 import { nextCounted } from './counted-pages.ts';
 import { disorderIn } from './keyset-order.ts';
 import {
@@ -45,17 +45,24 @@ function placeAfter(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
       assertWhole(page, at);
       return null;
     case 'nextLink': {
-      const link = valueAt(document, page.next);
-      if (link === undefined || link === null) return endOfLinks(page.size, at);
+      const link = placeAt(page.next, page.absent, at);
+      if (link === null) return endOfLinks(page.size, at);
       if (typeof link === 'string' && link !== '') return { link, values: {} };
-      throw unclear(what, `${formatDocumentPath(page.next)} is ${shownJson(link)}, which is no address`);
+      const shown = shownJson(link);
+      throw unclear(
+        what,
+        `${formatDocumentPath(page.next)} is ${shown}, which is no address`,
+        ABSENT.has(link)
+          ? `If the API says so that there is no next page, write \`absent: [${shown}]\` into \`page\` of the stream. Otherwise correct \`page.next\`.`
+          : undefined,
+      );
     }
     case 'header': {
       const link = linkIn(answer.headers);
       return link === null ? endOfLinks(page.size, at) : { link, values: {} };
     }
     case 'cursor': {
-      const cursor = valueAt(document, page.cursor) ?? null;
+      const cursor = placeAt(page.cursor, page.absent, at);
       const goesOn = page.end === 'flag' ? flagAt(page.more ?? [], at) : cursor !== null;
       if (!goesOn) return page.end === 'flag' ? null : endOfLinks(page.size, at);
       if (typeof cursor === 'string' || typeof cursor === 'number') return { values: { cursor } };
@@ -74,6 +81,15 @@ function placeAfter(page: PagedBy, at: AnsweredPage): PlaceOfPage | null {
     case 'page':
       return nextCounted(page, at);
   }
+}
+
+/** What some APIs write in place of an address. */
+const ABSENT: ReadonlySet<JsonValue> = new Set(['', false, 0]);
+
+/** The address or token of the next page in an answer; null if there is none. */
+function placeAt(path: readonly PathStep[], absent: readonly ('' | false | 0)[], { answer }: AnsweredPage): JsonValue {
+  const value = valueAt(answer.document, path) ?? null;
+  return absent.some((one) => one === value) ? null : value;
 }
 
 /** @throws a `sourceFault` if the rows are not in the order of their values, because the next page would skip some of them */

@@ -97,6 +97,13 @@ const Total = z
   .describe('Where an answer has the number of all rows. It is compared with what was read.');
 const More = Path.describe('The path of a value that is true if there is another page.');
 
+const Absent = z
+  .array(z.union([z.literal(''), z.literal(false), z.literal(0)]))
+  .default([])
+  .describe(
+    'Values with which the API says that there is no next page, such as `[""]`. `null` and an absent member always say so.',
+  );
+
 const CountsRows = z
   .boolean()
   .default(false)
@@ -120,6 +127,7 @@ const Page = z
     z.strictObject({
       by: z.literal('nextLink').describe('An answer has the address of the next page. The last page has none.'),
       next: Path.describe('The path of the address.'),
+      absent: Absent,
       keep: z
         .array(Text)
         .default([])
@@ -143,6 +151,7 @@ const Page = z
           .default('nullToken')
           .describe('`nullToken`: the last page has no token. `flag`: `more` is false on the last page.'),
         more: More.optional(),
+        absent: Absent,
         countsRows: CountsRows,
         size: FullPage,
         ...REQUEST_PARTS,

@@ -426,6 +426,30 @@ describe('pages by link', () => {
     expect(error).toMatchObject(fault(text));
   });
 
+  it.each(['', false, 0])('%j ends the addresses only if `absent` names it', async (end) => {
+    const answer: Parameters<typeof readFrom>[0] = (_call, { length }) => ({
+      body: { items: rowsOf([length]), '@odata.nextLink': length < 3 ? `/items?page=${length + 1}` : end },
+    });
+    const { rows, error } = await readFrom(answer, { ...LINK, page: { ...LINK.page, absent: [end] } });
+    expect([error, idsOf(rows)]).toEqual([null, [1, 2, 3]]);
+    const refused = (await readFrom(answer, LINK)).error;
+    expect(refused).toMatchObject(fault('which is no address'));
+    expect(refused?.suggestion).toContain(`write \`absent: [${JSON.stringify(end)}]\` into \`page\``);
+  });
+
+  it.each(['', 0])('the token %j ends the pages only if `absent` names it', async (end) => {
+    const page = { by: 'cursor', cursor: '$.token', query: { c: '{{cursor}}' } };
+    const answer: Parameters<typeof readFrom>[0] = (_call, { length }) => ({
+      body: { items: rowsOf([length]), token: [`t${length}`, end][length - 1] ?? null },
+    });
+    const idsWith = async (more: object) => {
+      const { rows, error } = await readFrom(answer, { ...LINK, page: { ...page, ...more } });
+      return [error, idsOf(rows)];
+    };
+    expect(await idsWith({ absent: [end] })).toEqual([null, [1, 2]]);
+    expect(await idsWith({})).toEqual([null, [1, 2, 3]]);
+  });
+
   it('reads the header Link', async () => {
     const { rows, error } = await readFrom(
       ({ base }, { length }) => ({
