@@ -3,7 +3,6 @@ import { Fault } from '../../lib/errors.ts';
 import { isJsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { type PathStep, valueAt } from '../document-path.ts';
-import { formEncoded } from './address-parameters.ts';
 import type { RestAuth } from './auth-options.ts';
 import { endOfToken, keepToken, type Token, type TokenSource } from './kept-token.ts';
 import { textOf } from './placeholders.ts';
@@ -62,9 +61,7 @@ export function createLogin(auth: RestAuth, tools: LoginTools): Login {
         return fixed({ headers: {}, query: {}, body }, [auth.key]);
       }
       if (auth.query === undefined) return fixed(header(auth.header ?? '', key), [auth.key]);
-      const query = { [auth.query]: key };
-      // A server may repeat the key in either form of an address.
-      return fixed({ headers: {}, query }, [auth.key, encodeURIComponent(auth.key), formEncoded(auth.key)]);
+      return fixed({ headers: {}, query: { [auth.query]: key } }, [auth.key]);
     }
     case 'oauth2':
       return withToken(createOAuth(auth, tools), (token) => header(auth.header, `${auth.prefix}${token}`), hide);

@@ -7,11 +7,12 @@ import { type JsonValue, parseExactly } from '../../lib/json.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
+import { isSecretIn } from '../../lib/text/repeated-secrets.ts';
 import { isSecretName } from '../../lib/text/secret-names.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { type ConnectorHost, sourceFault } from '../connector.ts';
 import { createServerFaults } from '../files/servers/connection.ts';
-import { decodings, formEncoded, withoutParameters, withParameters } from './address-parameters.ts';
+import { decodings, withoutParameters, withParameters } from './address-parameters.ts';
 import { createAnswerFaults, isRedirect, type RawAnswer } from './answer-faults.ts';
 import { textIn } from './answer-text.ts';
 import { headersToRecord, recordedFile } from './exchange.ts';
@@ -20,7 +21,7 @@ import { createRequestPace } from './request-pace.ts';
 import { mergeParts } from './request-parts.ts';
 import { type Credentials, createLogin } from './rest-auth.ts';
 import type { RestSource, RestStream } from './rest-options.ts';
-import { createSecretsOfRequests, SECRET_LENGTH_MIN } from './written-secrets.ts';
+import { SECRET_LENGTH_MIN } from './written-secrets.ts';
 
 /** A request to the API. */
 export interface RestRequest {
@@ -74,12 +75,13 @@ export function createRestClient(
   // A short value, such as `1`, is no secret, and would be removed from the middle of words.
   const hidden = Object.values(options.headers).filter(({ length }) => length >= SECRET_LENGTH_MIN);
   const faults = createServerFaults(base.origin, hidden, '`ca` in the options of the source');
-  const secrets = createSecretsOfRequests();
+  const secrets = new Set(
+    Object.entries(options.headers).flatMap(([name, value]) => (isSecretName(name) ? value : [])),
+  );
   const hideSecret = (secret: string): void => {
     secrets.add(secret);
     faults.hide(secret);
   };
-  for (const [name, value] of Object.entries(options.headers)) if (isSecretName(name)) secrets.add(value);
   const { shown, refusal, redirected, elsewhere, nothing } = createAnswerFaults(base, faults);
   const pace = createRequestPace(limits);
   const { idleMs } = limits;
@@ -299,13 +301,14 @@ export function createRestClient(
     account: accountOf(options),
     request,
     clean: faults.clean,
-    /** Removes a secret from all later messages, in each form that it has in addresses. */
-    hide: (secret: string): void => {
-      for (const form of [secret, encodeURIComponent(secret), formEncoded(secret)]) hideSecret(form);
-    },
+    /** Removes a secret from all later messages. */
+    hide: hideSecret,
     /** True if an address has a secret of the login, of the requests or of the config, however often the secret is encoded. */
     hasSecret: (address: string): boolean =>
-      decodings(address).some((text) => secrets.isIn(text) || hasSecret?.(text) === true),
+      isSecretIn(
+        address,
+        [...secrets].filter(({ length }) => length >= SECRET_LENGTH_MIN),
+      ) || decodings(address).some((text) => hasSecret?.(text) === true),
     /** The address of a path or link. @throws a `sourceFault` for a link to another server, because it would get the login */
     resolve(link: string, from: URL): URL {
       const url = URL.canParse(link, from.href) ? new URL(link, from) : null;

@@ -29,20 +29,6 @@ export function writtenSecrets({ page, changes, each, ...stream }: RestStream): 
   return [...new Set(secrets)].filter(({ length }) => length >= SECRET_LENGTH_MIN);
 }
 
-/** The secrets that requests of a source have, for texts that must not have any of them. */
-export function createSecretsOfRequests() {
-  const known = new Set<string>();
-  return {
-    add(secret: string): void {
-      if (secret.length >= SECRET_LENGTH_MIN) known.add(spaced(secret));
-    },
-    /** @param text one of the `decodings` of an address, in which a form has written a space as `+` */
-    isIn: (text: string): boolean => [...known].some((secret) => spaced(text).includes(secret)),
-  };
-}
-
-const spaced = (text: string): string => text.replaceAll('+', ' ');
-
 function secretsIn(value: JsonValue | undefined, isNamed: (name: string) => boolean, isSecret = false): string[] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap((one) => secretsIn(one, isNamed, isSecret));

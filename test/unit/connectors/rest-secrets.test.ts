@@ -181,6 +181,28 @@ it('secrets that stand in a request of the stream are in no message and no recor
   for (const ordinary of ['by-name', 'in-stock', 'count=exact', '123456']) expect(texts).toContain(ordinary);
 });
 
+describe('a secret that an answer has in another form', () => {
+  const SECRET = 'pass/of "Jürgen" & \\co\t1';
+  const json = (text: string) => JSON.stringify(text).slice(1, -1);
+  const unicode = (text: string) =>
+    text.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  it.each([
+    ['as JSON', json(SECRET)],
+    ['as JSON of PHP', unicode(json(SECRET)).replaceAll('/', '\\/')],
+    ['as JSON with large digits', unicode(json(SECRET)).replaceAll('u00fc', 'u00FC')],
+    ['as JSON within JSON', json(unicode(json(SECRET)).replaceAll('/', '\\/'))],
+    ['in upper case', SECRET.toUpperCase()],
+    ['in an address', encodeURIComponent(SECRET)],
+    ['in an address within an address', encodeURIComponent(encodeURIComponent(SECRET))],
+    ['as a form writes it', String(new URLSearchParams({ '': SECRET })).slice(1)],
+  ])('is in no message and no recorded answer: %s', async (_, form) => {
+    const server = await serve(() => ({ status: 400, text: `{"reason":"before ${form} after"}` }));
+    const { error, exchanges } = await read(server, { by: 'bearer', token: SECRET });
+    expect(error?.message).toContain('was refused with 400: {"reason":"before … after"}');
+    expect(exchanges.map(({ answer }) => answer.body)).toEqual(['{"reason":"before … after"}']);
+  });
+});
+
 it('a redirect of the login is not followed', async () => {
   const other = await serve(() => ({ body: { access_token: TOKEN } }));
   const server = await serve(() => ({ status: 302, headers: { location: `${other.base}/token` } }));

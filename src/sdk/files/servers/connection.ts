@@ -1,6 +1,7 @@
 // What the servers of files share: a connection that is opened when it is needed, and the faults of a server.
 
 import { Fault, localTroubleOf, messageOf, systemCodeOf } from '../../../lib/errors.ts';
+import { withoutSecrets } from '../../../lib/text/repeated-secrets.ts';
 import { sourceFault } from '../../connector.ts';
 
 /**
@@ -93,12 +94,10 @@ export function createServerFaults(
   secrets: readonly (string | undefined)[],
   caAt = '`ca` in `options.access`',
 ) {
-  const known: string[] = [];
-  const clean = (text: string) => known.reduce((left, secret) => left.replaceAll(secret, '…'), text).trim();
+  const known = new Set<string>();
+  const clean = (text: string): string => withoutSecrets(text, [...known]).trim();
   const hide = (secret: string | undefined): void => {
-    if (secret === undefined || secret === '' || known.includes(secret)) return;
-    known.push(secret);
-    known.sort((a, b) => b.length - a.length);
+    if (secret !== undefined && secret !== '') known.add(secret);
   };
   secrets.forEach(hide);
   return {
