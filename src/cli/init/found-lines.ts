@@ -65,16 +65,28 @@ const REFS: Record<Join['ref'], string> = {
   material: 'the material',
   component: 'the component',
   part: 'the part',
+  record: 'a record',
 };
 const PARTS_SHOWN = 8;
 
+function joinText({ file, ref, column, meets, found, of }: Join): string {
+  const names = `${file}: ${column} names ${REFS[ref]}`;
+  if (meets.length === 0)
+    return `${names}, and none of its ${counted(of, 'value')} is a key of a file that it can mean`;
+  const keys = `${formatCount(found)} of ${counted(of, 'value is a key', 'values are keys')} of ${meets.join(' and ')}`;
+  return `${names}, ${keys}${ref === 'record' ? ', and nothing uses it yet' : ''}`;
+}
+
 /** Lines for people about how several files belong together. */
 export function joinLines({ joins, joined }: Pick<ProposedConfig, 'joins' | 'joined'>, { paint }: Output): string[] {
-  const lines = joins.map(({ file, ref, column, meets, found, of }) => {
-    const where = meets.length === 0 ? 'no other file' : meets.join(' and ');
-    return `  ${printable(file)}: ${printable(column)} names ${REFS[ref]}, ${formatCount(found)} of ${counted(of, 'value is a key', 'values are keys')} of ${printable(where)}`;
-  });
-  if (lines.length === 0) return [paint('yellow', 'No values of these files meet, so nothing joins them yet.')];
+  const lines = joins.map((join) => `  ${printable(joinText(join))}`);
+  if (lines.length === 0)
+    return [
+      paint(
+        'yellow',
+        'No column of these files has keys of another file in half of its values, so nothing joins them yet.',
+      ),
+    ];
   if (joined === null) return [paint('bold', 'How the files belong together'), ...lines];
   const shown = joined.parts.slice(0, PARTS_SHOWN).map(({ quantity, unit, key, name }) => {
     const amount = [quantity, unit].filter((part) => part !== null).join(' ');

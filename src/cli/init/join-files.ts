@@ -2,18 +2,21 @@
 
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Column } from './columns.ts';
+import { isNamed } from './field-names.ts';
 import { asBill } from './find-bills.ts';
 import type { JoinableFile } from './joinable-file.ts';
 import { keyColumnsOf } from './key-columns.ts';
-import { type Article, articlesOf, type Meeting, meetingOf, SHARE_SURE } from './meetings.ts';
+import { type Article, articlesOf, type Meeting, meetingOf, namesOf, SHARE_SURE } from './meetings.ts';
 import { namesMaterial, proposeArticle } from './propose-mapping.ts';
 import { guarded, keyLine, type ProposedLine, type ProposedMapping } from './proposed-line.ts';
+import { relationsOf, withRelations } from './related-files.ts';
 
-/** A column of BOM items whose values are keys of other files. */
+/** A column whose values are keys of other files. */
 export interface Join {
-  /** The file with the BOM items. */
+  /** The file with the column. */
   file: string;
-  ref: 'product' | 'material' | 'component' | 'part';
+  /** What a BOM item names with it; `record` for other files, whose column nothing uses yet. */
+  ref: 'product' | 'material' | 'component' | 'part' | 'record';
   column: string;
   /** The files whose keys the values are. */
   meets: string[];
@@ -36,11 +39,13 @@ export function joinFiles<File extends JoinableFile>(given: readonly File[]): { 
   const parts = [...met.values()].flatMap(({ part }) => part ?? []);
   const owners = filesOf(products.filter(({ isAmbiguous }) => !isAmbiguous));
   const ofParts = filesOf(parts);
+  const ofMaterials = filesOf(parts.filter(({ column, isAmbiguous }) => !isAmbiguous && namesMaterial(column.label)));
   const kindOf = (file: JoinableFile): Kind => {
     if (file.isCertain === true) return file.mapping.to === 'material' ? 'material' : 'product';
     if (owners.has(file)) return 'product';
     // Where one file has the products of the BOM items, a file that has only parts of them probably has the materials.
-    return file.mapping.to === 'material' || (owners.size > 0 && ofParts.has(file)) ? 'material' : 'product';
+    const isMaterial = file.mapping.to === 'material' || ofMaterials.has(file);
+    return isMaterial || (owners.size > 0 && ofParts.has(file)) ? 'material' : 'product';
   };
   const joins: Join[] = [];
   const joined = files.map((file) => {
@@ -48,7 +53,10 @@ export function joinFiles<File extends JoinableFile>(given: readonly File[]): { 
     if (meeting !== undefined) return bomItems(file, meeting, { kindOf, joins });
     const of = (meetings: readonly Meeting[]) =>
       meetings.filter(({ articles: those }) => those.some((one) => one.file === file));
-    return { ...file, mapping: article(file, kindOf(file), { products: of(products), parts: of(parts) }) };
+    const mapping = article(file, kindOf(file), { products: of(products), parts: of(parts) });
+    const relations = relationsOf(file, articles);
+    joins.push(...relations.map((relation) => joinOf(file, 'record', relation)));
+    return { ...file, mapping: withRelations(mapping, file, relations) };
   });
   return { files: joined, joins };
 }
@@ -98,7 +106,10 @@ function meetingsOf(
   { found: { columns }, mapping, key }: JoinableFile,
   articles: readonly Article[],
 ): { product: Meeting | null; part: Meeting | null } {
-  const usable = columns.filter(({ values, records }) => values.length >= records * SHARE_MIN);
+  // Amounts are keys of numbered records by chance.
+  const usable = columns.filter(
+    ({ label, values, records }) => values.length >= records * SHARE_MIN && !isNamed(label, 'quantity'),
+  );
   const meetings = usable.map((column) => meetingOf(column, articles));
   const sound = meetings.filter(({ column, found }) => found >= column.values.length * SHARE_MIN);
   // The numbers of the items themselves may be keys of other files by chance.
@@ -110,15 +121,35 @@ function meetingsOf(
   };
   const isSound = (meeting: Meeting | null): meeting is Meeting => meeting !== null && sound.includes(meeting);
   const [namedProduct, namedPart] = [named('product'), named('part')];
+  /** The column whose values are keys without leading zeros, or values of a column that is no key: first the named one. */
+  const nearly = (name: Meeting | null, taken: Meeting | null): Meeting | null => {
+    const all = meetings.filter((one) => one !== taken && one.column !== own && isNearly(one));
+    return (
+      all.find((one) => one === name) ?? all.toSorted((a, b) => repeatsOf(b.column) - repeatsOf(a.column))[0] ?? null
+    );
+  };
   const others = (taken: Meeting | null) => foreign.filter((one) => one !== taken);
+  const [firstProduct] = others(namedPart).toSorted(
+    (a, b) => clarity(b) - clarity(a) || repeatsOf(b.column) - repeatsOf(a.column),
+  );
   const product = isSound(namedProduct)
     ? namedProduct
-    : (others(namedPart).toSorted((a, b) => clarity(b) - clarity(a) || repeatsOf(b.column) - repeatsOf(a.column))[0] ??
-      namedProduct);
+    : firstProduct !== undefined && isSure(firstProduct)
+      ? firstProduct
+      : (nearly(namedProduct, namedPart) ?? firstProduct ?? namedProduct);
   const part = isSound(namedPart)
     ? namedPart
-    : (others(product).toSorted((a, b) => clarity(b) - clarity(a) || b.found - a.found)[0] ?? namedPart);
+    : (others(product).toSorted((a, b) => clarity(b) - clarity(a) || b.found - a.found)[0] ??
+      nearly(namedPart, product) ??
+      namedPart);
   return { product, part: part === product ? null : part };
+}
+
+const isSure = ({ column, found }: Meeting): boolean => found >= column.values.length * SHARE_SURE;
+
+function isNearly({ column: { values }, found, foundBare, elsewhere }: Meeting): boolean {
+  if (found >= values.length * SHARE_MIN) return false;
+  return foundBare >= values.length * SHARE_SURE || elsewhere !== null;
 }
 
 /** A column that means a file by its name goes before one of which only the values show it, and this one before one that may mean several. */
@@ -161,18 +192,18 @@ function joinOf({ name }: JoinableFile, ref: Join['ref'], { column, articles, fo
   };
 }
 
-function namesOf(articles: readonly Article[]): string[] {
-  return [...new Set(articles.map(({ file }) => file.name))];
-}
-
 /** @param line what the names of the columns alone have shown */
 function refLine(ref: Join['ref'], meeting: Meeting, line: ProposedLine): ProposedLine {
   const { column, articles, found } = meeting;
   const of = column.values.length;
   const expression = guarded(column, column.access);
   if (articles.length === 0) {
-    const reason = `${line.reason}; none of its values is a key of another file${zerosText(meeting)}`;
-    return { name: ref, expression: line.expression, reason, isTodo: true };
+    const keys = elsewhereText(meeting) ?? `none of its values is a key of another file${zerosText(meeting)}`;
+    const isKnown = line.expression !== null;
+    const reason = isKnown
+      ? `${line.reason}; ${keys}`
+      : `no column has a known name for it; of ${column.label}, ${keys}`;
+    return { name: ref, expression: line.expression ?? expression, reason, isTodo: true };
   }
   const names = namesOf(articles).join(' and ');
   const missed = [...new Set(column.values.filter((value) => articles.every(({ keys }) => !keys.has(value))))];
@@ -191,6 +222,13 @@ function whichText(ref: Join['ref'], { meant, isAmbiguous, articles }: Meeting):
       ? 'delete the word TODO if the products are among them, or name another column'
       : `write \`material\` or \`component\` in place of \`${ref}\`, as the records of the file are materials or products`;
   return `; several files have the same values, and no name shows whether ${namesOf(articles).join(' or ')} is meant: ${cure}`;
+}
+
+function elsewhereText({ elsewhere, column: { values } }: Meeting): string | null {
+  if (elsewhere === null) return null;
+  const { column, found, article: other } = elsewhere;
+  const { name } = other.file;
+  return `${formatCount(found)} of ${counted(values.length, 'value is', 'values are')} in ${column.label} of ${name}, whose key is ${other.key.label}. An item names a key, so ${column.label} would have to be the key of ${name}, in its stream and its mapping`;
 }
 
 function zerosText({ column, found, foundBare }: Meeting): string {

@@ -74,6 +74,11 @@ function likenessOf(column: string, { name, key }: Candidate): Likeness | null {
     : null;
 }
 
+/** True for the name of a column that may have the keys of any records, such as `id`. */
+export function namesNoFile(column: string): boolean {
+  return nounOf(column) === '';
+}
+
 /** What the keys in a column are keys of: `artikel` for `Artikel-Nr.`, `artikel_id` and `Artikelnummer`. Empty for `id`. */
 function nounOf(label: string): string {
   const words = wordsOf(label).filter((word) => !IS_KEY_WORD.has(word));

@@ -1,6 +1,6 @@
 // Which files have the values of a column as their keys.
 
-import type { Column } from './columns.ts';
+import { type Column, isComplete } from './columns.ts';
 import type { JoinableFile } from './joinable-file.ts';
 import { meantFile } from './meant-file.ts';
 
@@ -18,6 +18,8 @@ export interface Meeting {
   found: number;
   /** How many values would be keys of any file without leading zeros, which one system writes and another one leaves out. */
   foundBare: number;
+  /** A column of another file that is not its key and has the values; null if the values are keys, or nowhere. */
+  elsewhere: OtherColumn | null;
   /** Why these files are meant and no others that have the values too; null if no others have them. */
   meant: string | null;
   /** True if several files have the same values, and no name shows which one is meant. */
@@ -46,19 +48,55 @@ export function meetingOf(column: Column, articles: readonly Article[]): Meeting
   const found = foundIn(column, met);
   const bareKeys = new Set(articles.flatMap(({ keys }) => Array.from(keys, bare)));
   const foundBare = values.filter((value) => bareKeys.has(bare(value))).length;
-  const all = { column, articles: met, found, foundBare, meant: null };
+  // A name may mean a file that has the values in another column than its key, and then files that are met have them by chance.
+  const named = meantAmong(column, articles);
+  const ofNamed = named === null || met.includes(named.article) ? null : otherColumnOf(column, [named.article]);
+  const elsewhere = ofNamed ?? (met.length === 0 ? otherColumnOf(column, articles) : null);
+  if (elsewhere !== null) {
+    return { column, articles: [], found: 0, foundBare, elsewhere, meant: null, isAmbiguous: false };
+  }
+  const all = { column, articles: met, found, foundBare, elsewhere, meant: null };
   if (!values.some((value) => met.filter(({ keys }) => keys.has(value)).length > 1)) {
     return { ...all, isAmbiguous: false };
   }
-  const meant = meantFile(
-    column.label,
-    met.map(({ file, key }) => ({ name: file.name, key: key.label })),
-  );
-  const article = meant === null ? undefined : met[meant.at];
-  const foundThere = article === undefined ? 0 : foundIn(column, [article]);
+  const meant = meantAmong(column, met);
+  const foundThere = meant === null ? 0 : foundIn(column, [meant.article]);
   // The name of a column cannot mean a file that lacks many of its values, which another file has.
-  if (meant === null || article === undefined || foundThere < found * SHARE_SURE) return { ...all, isAmbiguous: true };
-  return { ...all, articles: [article], found: foundThere, meant: meant.reason, isAmbiguous: false };
+  if (meant === null || foundThere < found * SHARE_SURE) return { ...all, isAmbiguous: true };
+  return { ...all, articles: [meant.article], found: foundThere, meant: meant.reason, isAmbiguous: false };
+}
+
+/** The file that the name of a column means, and why. */
+function meantAmong(column: Column, articles: readonly Article[]): { article: Article; reason: string } | null {
+  const candidates = articles.map(({ file, key }) => ({ name: file.name, key: key.label }));
+  const meant = meantFile(column.label, candidates);
+  const article = meant === null ? undefined : articles[meant.at];
+  return meant === null || article === undefined ? null : { article, reason: meant.reason };
+}
+
+/** A column that is no key, although its values are different in all records, and that has the values of another column. */
+interface OtherColumn {
+  article: Article;
+  column: Column;
+  found: number;
+}
+
+/** The column of another file, besides its key, that has nearly all of these values. */
+function otherColumnOf({ values }: Column, articles: readonly Article[]): OtherColumn | null {
+  const all = articles.flatMap((article) =>
+    article.file.found.columns
+      .filter((column) => column !== article.key && column.isUnique && isComplete(column))
+      .map((column): OtherColumn => {
+        const keys = new Set(column.values);
+        return { article, column, found: values.filter((value) => keys.has(value)).length };
+      }),
+  );
+  const [best] = all.toSorted((one, other) => other.found - one.found);
+  return best !== undefined && best.found >= Math.max(1, values.length * SHARE_SURE) ? best : null;
+}
+
+export function namesOf(articles: readonly Article[]): string[] {
+  return [...new Set(articles.map(({ file }) => file.name))];
 }
 
 function foundIn({ values }: Column, articles: readonly Article[]): number {

@@ -266,6 +266,99 @@ describe('init --from with several files', () => {
     expect(files[0]?.mapping).toMatchObject({ to: 'product', isTodo: true });
   });
 
+  describe('files that are about records of another one', () => {
+    const PRODUCTS = ['sku;name', 'A;Stuhl', 'B;Tisch', 'C;Bank'];
+    const STOCK = ['sku;Lager;qty', 'A;Berlin;4', 'A;Bonn;2', 'B;Berlin;1', 'C;Bonn;9'];
+    const PRICES = ['sku;Preis', 'A;1,5', 'B;2,5', 'C;3,5'];
+
+    it.each([
+      ['several times', 'stock.csv', STOCK, 4],
+      ['once each', 'prices.csv', PRICES, 3],
+    ])('are named with their column and its share, and have a TODO: %s', async (_about, name, rows, count) => {
+      const { files, joins } = await found(write(name, rows), write('p.csv', PRODUCTS));
+      expect(joins).toEqual([{ file: name, ref: 'record', column: 'sku', meets: ['p.csv'], found: count, of: count }]);
+      expect(files[0]?.mapping).toMatchObject({
+        isTodo: true,
+        reason: expect.stringMatching(
+          new RegExp(`^${count} of ${count} values of sku are keys of p.csv.*lookup table`),
+        ),
+      });
+      expect(files[1]?.mapping).not.toHaveProperty('isTodo');
+      const { stdout } = await runHere([
+        'init',
+        '--force',
+        '--from',
+        write(name, rows),
+        write('p.csv', PRODUCTS),
+        '-c',
+        config(),
+      ]);
+      expect(stdout).toContain(`${count} of ${count} values are keys of p.csv, and nothing uses it yet`);
+    });
+
+    it('are products of their own if they have names', async () => {
+      const { files, joins } = await found(
+        write('p.csv', ['sku;name;set', 'D;Satz 1;A', 'E;Satz 2;B', 'F;Satz 3;A']),
+        write('sets.csv', PRODUCTS),
+      );
+      expect(joins).toMatchObject([{ ref: 'record', column: 'set', meets: ['sets.csv'] }]);
+      expect(files[0]?.mapping).not.toHaveProperty('isTodo');
+    });
+
+    it('are not found by amounts and own numbers', async () => {
+      const orders = ['id;Menge;pos', '1;2;1', '2;3;1', '3;1;2'];
+      const { joins } = await found(
+        write('a.csv', ['id;name', '1;Stuhl', '2;Tisch', '3;Bank']),
+        write('b.csv', orders),
+      );
+      expect(joins).toEqual([]);
+    });
+  });
+
+  describe('a bill that names a column which is not the key', () => {
+    it.each([
+      ['with a known name', 'Komponente'],
+      ['with an unknown name', 'Unten'],
+    ])('has a TODO that says which column would have to be the key: %s', async (_about, column) => {
+      const names = ['Eiche', 'Stahl', 'Leim'];
+      const { files } = await found(
+        write('artikel.csv', ARTICLES),
+        write('stoffe.csv', ['Nummer;Kurz;Land', ...names.map((name, at) => `47${at};${name};DE`)]),
+        write('stueckliste.csv', [`Artikelnummer;${column};Menge`, 'T-100;Eiche;2', 'T-100;Leim;1', 'T-200;Stahl;3']),
+      );
+      const [product, part] = files[2]?.mapping.refs ?? [];
+      expect(product).toMatchObject({ expression: 'row.Artikelnummer', isTodo: false });
+      expect(part).toMatchObject({ expression: `row.${column}`, isTodo: true });
+      expect(part?.reason).toContain('3 of 3 values are in Kurz of stoffe.csv, whose key is Nummer.');
+    });
+
+    it('does not name the records of another file that has the same numbers', async () => {
+      const { files } = await found(
+        write('products.csv', ['id;sku;name', '1;A-1;Stuhl', '2;A-2;Tisch', '3;A-3;Bank']),
+        write('materials.csv', ['id;name', '1;Eiche', '2;Stahl', '3;Leim']),
+        write('bom.csv', ['product_id;material_id;quantity', '1;2;2', '1;3;1', '2;1;3', '3;1;1']),
+      );
+      expect(files.map(({ mapping }) => mapping.to)).toEqual(['product', 'material', 'bom_item']);
+      const [product, part] = files[2]?.mapping.refs ?? [];
+      expect(product).toMatchObject({ expression: 'row.product_id', isTodo: true });
+      expect(product?.reason).toContain('4 of 4 values are in id of products.csv, whose key is sku.');
+      expect(part).toMatchObject({ name: 'material', isTodo: false });
+    });
+
+    it('is found by keys that have leading zeros in the other file', async () => {
+      const zeros = ['1', '2', '3'].map((number) => `00${number};Stuhl ${number}`);
+      const { files } = await found(
+        write('prod.csv', ['SKU;Name', ...zeros]),
+        write('mat.csv', ['Code;Text', 'M1;Holz', 'M2;Stahl']),
+        write('bom.csv', ['Head;Item;Comp;Qty', '1;10;M1;1', '1;20;M2;1', '2;10;M9;1', '3;10;M1;2']),
+      );
+      const [product, part] = files[2]?.mapping.refs ?? [];
+      expect(product).toMatchObject({ expression: 'row.Head', isTodo: true });
+      expect(product?.reason).toContain('without leading zeros 4 are keys');
+      expect(part).toMatchObject({ expression: 'row.Comp', isTodo: true });
+    });
+  });
+
   it('a value that no file has is named', async () => {
     const bom = [...BOM, 'S-300;30;9999;1;kg'];
     const { files, joins } = await found(
@@ -289,7 +382,7 @@ describe('init --from with several files', () => {
       '-c',
       config(),
     ]);
-    expect(stdout).toContain('No values of these files meet, so nothing joins them yet.');
+    expect(stdout).toContain('No column of these files has keys of another file in half of its values');
   });
 });
 
