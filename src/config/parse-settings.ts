@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { isJsonObject } from '../lib/json.ts';
 import { suggest } from '../lib/text/suggest.ts';
 import { didYouMean, type Findings } from './checks/findings.ts';
@@ -135,7 +135,7 @@ const TYPES: Record<string, string> = {
 function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
-      return TYPES[issue.expected] ?? issue.expected;
+      return `${TYPES[issue.expected] ?? issue.expected}${kindsOf(issue.inst)}`;
     case 'too_small': {
       const { minimum, inclusive = true } = issue;
       if (issue.origin === 'string')
@@ -163,6 +163,14 @@ function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
     case 'custom':
       return undefined;
   }
+}
+
+/** The kinds of named values that one member of them distinguishes, as the end of a sentence; empty if there are none. */
+function kindsOf(schema: z.core.$ZodRawIssue['inst']): string {
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return '';
+  const { discriminator } = schema.def;
+  const kinds = [...(schema._zod.propValues[discriminator] ?? [])];
+  return ` whose ${discriminator} is one of ${kinds.map(String).join(', ')}`;
 }
 
 /** The forms that a value of a union may have; the error map has already made the inner messages. */

@@ -146,7 +146,7 @@ function keyIssuesOf(row: SourceRow, keyColumns: readonly string[], found: reado
       field: empty.join(', '),
       message:
         absent.length > 0
-          ? `The key column ${absent.join(', ')} does not exist; the row has ${Object.keys(row.fields).join(', ')}.`
+          ? `The key column ${absent.join(', ')} does not exist; the row has ${Object.keys(row.fields).join(', ') || 'none'}.`
           : `The key column ${empty.join(', ')} is empty.`,
       cure: 'Fill the column in the source, or name other columns as the key of the stream.',
     },

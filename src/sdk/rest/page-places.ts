@@ -97,7 +97,7 @@ const NAMES_MAX = 12;
 /** The members of a document for a message. */
 export function shownMembers(document: JsonValue): string {
   if (Array.isArray(document)) return 'a list';
-  if (typeof document !== 'object' || document === null) return 'no object';
+  if (typeof document !== 'object' || document === null) return `only ${shownJson(document)}`;
   const names = Object.keys(document);
   const shown = names
     .slice(0, NAMES_MAX)

@@ -25,3 +25,8 @@ it('an unknown key is compared with the keys of the kind that is written, so it 
     ['siez', 'found an unknown key, expected one of by, size, total', 'Did you mean size?'],
   ]);
 });
+
+it.each(['', 'none'])('a value in place of the kinds of values is answered with the kinds: "%s"', async (page) => {
+  const [problem] = await problemsOfPage(page);
+  expect(problem?.[1]).toMatch(/expected named values whose by is one of none, nextLink, header, cursor, .*, bulkJob$/);
+});

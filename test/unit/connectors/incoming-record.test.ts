@@ -40,6 +40,7 @@ describe('a record on its way into the ledger', () => {
 
   it.each([
     [{ ID: '' }, 'The key column ID is empty.'],
+    [{}, 'The key column ID does not exist; the row has none.'],
     [{ NAME: 'x' }, 'The key column ID does not exist; the row has NAME.'],
     [{ ID: 'A\ud800' }, 'The key column ID has a character that nobody can see: U+D800, as character 2 of "A\\ud800".'],
     [{ ID: 'Ä'.repeat(513) }, 'The key column ID has 1026 bytes; a key may have 1024.'],

@@ -60,6 +60,11 @@ describe('an answer that is damaged', () => {
     expect(calls).toHaveLength(1);
   });
 
+  it.each(['null', '5', '"text"'])('is an error if it is only the value %s', async (text) => {
+    const { error } = await read({ text });
+    expect(error).toMatchObject(fault(`has no list at $.items. It has only ${text}.`));
+  });
+
   it('is an error if its list is absent, and the message names a few members only', async () => {
     const members = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`member${at}`, at]));
     const { error } = await read({ body: members });
