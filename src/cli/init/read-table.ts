@@ -4,6 +4,7 @@ import { readSample, type Sample } from './read-sample.ts';
 import { recogniseFill } from './recognise-fill.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { recogniseMerged } from './recognise-merged.ts';
+import { recognisePadding } from './recognise-padding.ts';
 import { type FoundTree, recogniseTree } from './recognise-tree.ts';
 
 /**
@@ -29,6 +30,7 @@ export async function readTable(
     const repeated = await readSample(path, { ...recognised, stream: [...stream, repeat] }, context);
     await use(recogniseMerged(sample, repeated));
   }
+  if (connector === 'csv') await use(recognisePadding(columnsOf(sample.rows).columns));
   await use(recogniseFill(columnsOf(sample.rows).columns));
   const tree = recogniseTree(columnsOf(sample.rows).columns, sample.rows);
   await use(tree?.option ?? null);

@@ -96,6 +96,15 @@ describe('init --from a bill with levels', () => {
     expect(bomLines(world)).toEqual(BOM);
   });
 
+  it('makes the same BOM items of it where the parts are indented', async () => {
+    const rows = ['Level;Part;Qty', '0;P-1;1', '1;  A-1;2', '2;    M-1;4', '1;  M-2;1'];
+    const found = await init(write('bom.csv', rows));
+    expect(optionsOf(found)).toEqual({ trim: true, tree: { level: 'Level', ...TREE } });
+    expect(found.recognised.stream[0]?.reason).toBe('3 values of Part with white space around, such as "  A-1"');
+    await sync();
+    expect(bomLines(world)).toEqual(BOM);
+  });
+
   it('makes only BOM items of it if other files have the articles', async () => {
     const articles = ['Artikelnummer;Bezeichnung;Herkunftsland', 'P-1;Tisch;DE', 'A-1;Gestell;DE'];
     const materials = ['Nummer;Bezeichnung;Herkunft', 'M-1;Stahlrohr;SE', 'M-2;Platte;AT'];
