@@ -49,13 +49,13 @@ function privacyOf(name: string): Privacy | null {
   }
 }
 
-/** Shorter tokens and keys are no secrets, such as the tokens of pages `0` and `2`. */
+/** Shorter tokens are no secrets, such as the tokens of pages `0` and `2`. */
 const TOKEN_LENGTH_MIN = 6;
 
 /** True for a value that must not be in a recording, by the name of its member or parameter. */
 export function isPrivate(privacy: Privacy | null, name: string, value: string): boolean {
   if (privacy !== 'secret') return privacy === 'personal';
-  return value.length >= TOKEN_LENGTH_MIN || !['token', 'tokens', 'key'].includes(wordsOfName(name).at(-1) ?? '');
+  return value.length >= TOKEN_LENGTH_MIN || !['token', 'tokens'].includes(wordsOfName(name).at(-1) ?? '');
 }
 
 /** Texts that look like addresses of people or like secrets, wherever they stand. */

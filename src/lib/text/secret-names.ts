@@ -24,5 +24,5 @@ export function isSecretName(name: string): boolean {
 /** In the parameters of an address some more names mean secrets, which are ordinary members elsewhere. */
 export function isSecretParameter(name: string): boolean {
   const words = wordsOfName(name);
-  return isSecretName(name) || words.join('') === 'key' || endsOfName(words).includes('signature');
+  return isSecretName(name) || ['key', 'pin'].includes(words.join('')) || endsOfName(words).includes('signature');
 }

@@ -105,6 +105,12 @@ describe('what a recording replaces', () => {
     },
   );
 
+  it.each(['key', 'api_key', 'pin'])('a literal `%s` of a request is replaced, however short it is', (name) => {
+    const { path } = redacted({}, `/items?${name}=4815&limit=20`);
+    expect(path).toMatch(new RegExp(`^/items\\?${name}=\\d{4}&limit=20$`));
+    expect(path).not.toContain('4815');
+  });
+
   it('a short password is replaced, and the token of a page that is only a few characters stays', () => {
     const { text } = redacted({ password: 'abc', token: 'k9x3p1', nextToken: '10', login: { secret: '7' } });
     expect(text).toMatch(
