@@ -210,8 +210,18 @@ function refLine(ref: Join['ref'], meeting: Meeting, line: ProposedLine): Propos
   const shown = missed.slice(0, MISSED_SHOWN).map((value) => JSON.stringify(value));
   const not = missed.length === 0 ? '' : `, not ${shown.join(', ')}${missed.length > shown.length ? ' …' : ''}`;
   const keys = `${formatCount(found)} of ${counted(of, 'value is a key', 'values are keys')} of ${names}${not}`;
-  const reason = `${keys}${zerosText(meeting)}${whichText(ref, meeting)}`;
-  return { name: ref, expression, reason, isTodo: meeting.isAmbiguous || found < of * SHARE_SURE };
+  const chance = ref === 'component' && isByChance(meeting) ? `; ${CHANCE}` : '';
+  const reason = `${keys}${zerosText(meeting)}${whichText(ref, meeting)}${chance}`;
+  return { name: ref, expression, reason, isTodo: chance !== '' || meeting.isAmbiguous || found < of * SHARE_SURE };
+}
+
+const CHANCE =
+  'but the name of the column is that of materials, and numbers may be equal by chance: name the file of the materials too, or keep this if the parts are products';
+
+/** True for numbers of materials that are only met by the numbers of products. */
+function isByChance({ column, articles }: Meeting): boolean {
+  const isOfMaterials = articles.some(({ file, key }) => namesMaterial(file.name) || namesMaterial(key.label));
+  return namesMaterial(column.label) && !isOfMaterials && column.values.every((value) => /^\d+$/.test(value));
 }
 
 /** Why one of several files is meant, or that no name shows which one. */
@@ -220,7 +230,7 @@ function whichText(ref: Join['ref'], { meant, isAmbiguous, articles }: Meeting):
   const cure =
     ref === 'product'
       ? 'delete the word TODO if the products are among them, or name another column'
-      : `write \`material\` or \`component\` in place of \`${ref}\`, as the records of the file are materials or products`;
+      : `write \`material\` or \`component\` here, as the records of the file are materials or products`;
   return `; several files have the same values, and no name shows whether ${namesOf(articles).join(' or ')} is meant: ${cure}`;
 }
 

@@ -247,6 +247,16 @@ describe('init --from with several files', () => {
       expect(files[1]?.mapping).toMatchObject({ isTodo: true, reason: expect.stringContaining('or those of a.csv') });
     });
 
+    it('have a TODO if they are those of materials, and only the file of the products is there', async () => {
+      const { files } = await found(
+        write('artikel.csv', numbered('Artikelnummer', 'Stuhl', 4)),
+        write('stueckliste.csv', bill('Artikelnummer', 'Materialnummer')),
+      );
+      const [product, part] = files[1]?.mapping.refs ?? [];
+      expect(product).toMatchObject({ name: 'product', isTodo: false });
+      expect(part).toMatchObject({ isTodo: true, reason: expect.stringContaining('numbers may be equal by chance') });
+    });
+
     it('have a TODO if the file that the name means lacks many of the values', async () => {
       const { files } = await found(
         write('artikel.csv', numbered('Artikelnummer', 'Stuhl', 2)),
