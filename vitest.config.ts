@@ -26,8 +26,8 @@ export default defineConfig({
     // The files of a worker share what it has loaded, because loading takes a good part of their CPU time.
     isolate: false,
     pool: 'forks',
-    // Most of the time a test waits: for other processes, for servers, for limits in time. Six files at once keep two cores busy.
-    maxWorkers: Math.min(8, 3 * availableParallelism()),
+    // Most of the time a test waits: for other processes, for servers, for limits in time. Eight files at once keep two cores busy.
+    maxWorkers: Math.min(8, 4 * availableParallelism()),
     // The tests start some hundred processes, which load the same files.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled') },
     // Otherwise Vite loads one copy of graphql and Node another, and each refuses what the other has made.
