@@ -14,7 +14,7 @@ import { type CountingProxy, startCountingProxy } from './support/counting-proxy
 // BOM items cannot be read back, so a person has to settle each one that was claimed when the process died. There may be no
 // more of them than requests may be in flight at once. A request is in flight until its answer is stored.
 
-const CYCLES = scaled(3, 30);
+const CYCLES = scaled(2, 30);
 const COUNT = scaled(200, 1_500);
 const SOURCE = largeExport(COUNT);
 /** A process is killed at the latest when this many of its requests for BOM items have arrived. */

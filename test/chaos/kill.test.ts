@@ -16,7 +16,7 @@ import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 const COUNT = scaled(30, 1_667);
 const SOURCE = largeExport(COUNT);
 const WRITES = COUNT * 5;
-const CYCLES = scaled(3, 100);
+const CYCLES = scaled(2, 100);
 const OPEN_GATES = {
   productComplete: { enabled: false },
   bomPresent: { enabled: false },

@@ -23,7 +23,7 @@ import { KEY_MODE_NAMES, type KeyMode, type Script } from './script/script.ts';
 import { scriptFor } from './script/script-for.ts';
 
 /** The number of scripts for each of the six modes. */
-const RUNS = scaled(20, 1700);
+const RUNS = scaled(14, 1700);
 
 /** Each test has its own seed, so that they do not play the same scripts. */
 const repeated = JSON.parse(process.env['DPP_SYNC_TEST_MODEL'] ?? '{}') as { seed?: number; path?: string };

@@ -17,7 +17,7 @@ import { ECHOED_BEFORE, lyingScripts } from './script/lying-script.ts';
 import { createMilestones } from './script/milestones.ts';
 import { runScript } from './script/run-script.ts';
 
-const RUNS = scaled(150, 10_000);
+const RUNS = scaled(100, 10_000);
 /** Far above what the scripts take. An idle machine plays about twenty of them a second. */
 const LIMIT_MS = scaled(TEST_MS, 7_200_000);
 
