@@ -1,11 +1,11 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that last longest, the longest first. */
+/** The files that last longest, the longest first, and files that last longer than their size shows. Others begin by their size. */
 const LONG = [
   /\/test\/chaos\/truthful-figures\./,
   /\/test\/model\//,
-  // It waits for a minute.
   /\/test\/processes\/connectors\/no-descriptors\./,
+  /\/(?:kill-pull-pages|sql-connector|web-access|docs-commands|rate-limits|interruption)\.test\./,
 ];
 
 /** Begins with the files that last longest, so that none of them runs alone at the end. */
