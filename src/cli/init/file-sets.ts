@@ -121,7 +121,7 @@ async function countObjects(files: readonly string[], signal: AbortSignal): Prom
       if (objectIn(await readHead(file, signal)) !== null) count += 1;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      // An empty file, for example. Whoever reads it later says so.
+      // Such as an empty file. The error is reported when its rows are read.
     }
   }
   return count;
