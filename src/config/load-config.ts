@@ -6,8 +6,7 @@ import { sha256Hex } from '../lib/hash.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './alerts.ts';
-import { checkPassports, checkQueuePassword, checkWeb } from './checks/check-sections.ts';
-import { checkSources, sourcesIn } from './checks/check-sources.ts';
+import { checkPassports, checkQueuePassword, checkSources, checkWeb, sourcesIn } from './checks/check-sections.ts';
 import { addFlaws, createFindings, type Findings, type MappingFlaw } from './checks/findings.ts';
 import { Config, type SourceConfig } from './config.ts';
 import {

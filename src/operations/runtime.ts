@@ -7,7 +7,7 @@ import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { LatenciesByOperation } from '../domain/activity.ts';
 import type { Decider, EffectCounts, HeldRun, WaitingRun } from '../domain/approval.ts';
 import type { ItemKind } from '../domain/item.ts';
-import type { PlanOutline } from '../domain/plan-outline.ts';
+import type { PlanOutline } from '../domain/plan.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
 import type { Correction, GuardedRead } from '../domain/ports/intake.ts';

@@ -20,10 +20,9 @@ import { messageAndCureOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { addLogFields } from '../lib/logging/logging.ts';
 import { identifyStream } from './identify-stream.ts';
-import { createIgnoredIssues, incomingRecords } from './incoming-record.ts';
+import { createIgnoredIssues, goneAfter, incomingRecords, type PagePart, partsOfChanges } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
 import { compareTimes } from './older-snapshot.ts';
-import { goneAfter, type PagePart, partsOfChanges } from './page-parts.ts';
 import {
   assertIdentified,
   assertMayBeginAgain,

@@ -1,14 +1,14 @@
 import { basename, dirname, extname, join } from 'node:path';
 import type { ExpectedIssue, MappingCase } from '../../domain/mapping-case.ts';
 import { err, ok, type Result } from '../../lib/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
-import { createFindings } from '../checks/findings.ts';
+import { createFindings, type Findings } from '../checks/findings.ts';
 import { parseDocumentText } from '../document.ts';
-import type { MappingsConfig } from '../loaded-config.ts';
+import type { KeyedSource, MappingsConfig } from '../loaded-config.ts';
 import { parseSettings } from '../parse-settings.ts';
 import type { ConfigProblem, PathSegment } from '../problem.ts';
 import { CasesFile } from './cases-schema.ts';
-import { checkCases } from './check-cases.ts';
 
 /** A case with its place in the file. */
 export interface PlacedCase extends MappingCase {
@@ -57,4 +57,137 @@ type Present<Of> = { [Name in keyof Of]: Exclude<Of[Name], undefined> };
 /** Leaves out the members without a value. */
 function withoutAbsent<Of extends object>(members: Of): Present<Of> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Of>;
+}
+
+type Case = CasesFile['cases'][number];
+
+/**
+ * The built-in connectors that give no numbers, because all values of their formats are text. A number in a row of such a
+ * connector would test something that no export has.
+ */
+export const WITHOUT_NUMBERS: readonly string[] = ['csv', 'xlsx', 'xml', 'fixed-width', 'sap-idoc', 'bmecat', 'gdsn'];
+
+/**
+ * Checks what the cases name against the config, and that each case says one thing.
+ *
+ * @returns the id of the source of each case
+ */
+function checkCases({ cases }: CasesFile, config: MappingsConfig, findings: Findings): string[] {
+  const places = new Map<string, number>();
+  return cases.map((one, at) => {
+    const path = ['cases', at];
+    const first = places.get(one.name);
+    if (first !== undefined)
+      findings.addMismatch([...path, 'name'], `a name of its own, because cases[${first}] has it`);
+    else places.set(one.name, at);
+    checkExpectation(one.expect, [...path, 'expect'], findings);
+    const source = sourceOf(one.given, [...path, 'given'], config, findings);
+    if (source === undefined) return '';
+    checkValues(one.given.row, source, [...path, 'given', 'row'], findings);
+    checkLookups(one.given.lookups, source, [...path, 'given', 'lookups'], { config, findings });
+    return source.id;
+  });
+}
+
+function checkExpectation({ items, issue, excluded }: Case['expect'], path: PathSegment[], findings: Findings): void {
+  if (items === undefined && issue === undefined && excluded === undefined)
+    findings.addProblem(path, 'found nothing that is expected, expected items, issue or excluded');
+  if (excluded !== undefined && (items !== undefined || issue !== undefined)) {
+    const cure = 'Remove it, or the items and the issue: an excluded row has neither.';
+    findings.addProblem([...path, 'excluded'], 'found excluded beside other expectations, expected it alone', cure);
+  }
+  for (const [at, { fields = {} }] of (items ?? []).entries()) {
+    for (const [name, value] of Object.entries(fields)) {
+      if (value !== null) continue;
+      const cure = 'Leave the field out if the item must not have it.';
+      findings.addMismatch([...path, 'items', at, 'fields', name], 'a value', cure);
+    }
+  }
+}
+
+/** The source that the case names, or the only one that has its stream. Undefined if there was a problem. */
+function sourceOf(
+  { source: id, stream }: Case['given'],
+  path: PathSegment[],
+  { sources }: MappingsConfig,
+  findings: Findings,
+): KeyedSource | undefined {
+  const having = sources.filter(({ streams }) => streams.some(({ name }) => name === stream));
+  const named = id === undefined ? having : sources.filter((one) => one.id === id);
+  const [source, ...others] = named;
+  if (source === undefined) {
+    if (id !== undefined) {
+      const ids = sources.map((one) => one.id);
+      findings.addUnknownName([...path, 'source'], 'a source of the config', ids);
+    } else {
+      const names = sources.flatMap(({ streams }) => streams.map(({ name }) => name));
+      findings.addUnknownName([...path, 'stream'], 'a stream of the config', [...new Set(names)]);
+    }
+    return undefined;
+  }
+  if (others.length > 0) {
+    const ids = named.map((one) => one.id).join(', ');
+    findings.addMismatch([...path, 'source'], `one of ${ids}, because each of them has a stream ${stream}`);
+    return undefined;
+  }
+  if (!having.includes(source)) {
+    const names = source.streams.map(({ name }) => name);
+    findings.addUnknownName([...path, 'stream'], `a stream of the source ${source.id}`, names);
+    return undefined;
+  }
+  if (source.mappings.some((mapping) => mapping.stream === stream)) return source;
+  const mapped = [...new Set(source.mappings.map((mapping) => mapping.stream))];
+  findings.addUnknownName([...path, 'stream'], 'a stream that a mapping of the config uses', mapped);
+  return undefined;
+}
+
+function checkValues(
+  row: JsonObject,
+  { connectorName }: KeyedSource,
+  path: readonly PathSegment[],
+  findings: Findings,
+): void {
+  if (!WITHOUT_NUMBERS.includes(connectorName)) return;
+  for (const { at, number } of numbersIn(row, path)) {
+    const expected = `text, because all values of the connector ${connectorName} are text`;
+    findings.addMismatch(at, expected, `Write it in quotes, with the digits of the export: "${number}".`);
+  }
+}
+
+function numbersIn(value: JsonValue, at: readonly PathSegment[]): { at: readonly PathSegment[]; number: number }[] {
+  if (typeof value === 'number') return [{ at, number: value }];
+  if (Array.isArray(value)) return value.flatMap((entry, index) => numbersIn(entry, [...at, index]));
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => numbersIn(member, [...at, name]));
+}
+
+/** Each row of a lookup table has to have all columns that the table uses. */
+function checkLookups(
+  given: Case['given']['lookups'],
+  source: KeyedSource,
+  path: readonly PathSegment[],
+  { config, findings }: { config: MappingsConfig; findings: Findings },
+): void {
+  const overStreams = Object.keys(source.lookups).filter((name) => source.lookups[name]?.stream !== undefined);
+  for (const [name, rows] of Object.entries(given)) {
+    const table = Object.hasOwn(source.lookups, name) ? source.lookups[name] : undefined;
+    if (table === undefined) {
+      findings.addUnknownKey([...path, name], overStreams);
+      continue;
+    }
+    if (table.stream === undefined) {
+      const message = `found rows of the lookup table ${name}, expected none: its entries are in the file ${table.file}`;
+      findings.addProblem([...path, name], message, 'Remove the rows. The case uses the file.');
+      continue;
+    }
+    const columns = [...table.key, ...[table.value].flat()];
+    const of = config.sources.find(({ id }) => id === (table.source ?? source.id));
+    for (const [at, row] of rows.entries()) {
+      if (of !== undefined) checkValues(row, of, [...path, name, at], findings);
+      const absent = columns.filter((column) => !Object.hasOwn(row, column));
+      if (absent.length === 0) continue;
+      const message = `found a row without ${absent.join(' and ')}, expected the columns ${columns.join(', ')}`;
+      findings.addProblem([...path, name, at], message);
+    }
+  }
 }

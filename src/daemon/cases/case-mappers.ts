@@ -3,8 +3,8 @@ import { createRowEntries, type LookupEntry, rowsOfEntry } from '../../domain/lo
 import type { MappableRecord, Mapper, MapResult } from '../../domain/mapping.ts';
 import type { GivenRow } from '../../domain/mapping-case.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { mappableRow } from '../../pipeline/incoming-record.ts';
 import { mapRecords, type ReadEntries } from '../../pipeline/map-records.ts';
-import { mappableRow } from '../../pipeline/mappable-row.ts';
 import { createMappers } from '../sources/mappers.ts';
 
 /**

@@ -1,10 +1,73 @@
+import { basename } from 'node:path';
+import { casesFileOf, type PlacedCase, readCases } from '../../config/cases/read-cases.ts';
 import type { MappingsConfig } from '../../config/loaded-config.ts';
+import { formatPath, problemsFault } from '../../config/problem.ts';
+import { fault } from '../../domain/faults.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import { whyExcluded } from '../../domain/words/excluded.ts';
+import { readBoundedFile } from '../../lib/files.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
 import type { Tested, TestedCase } from '../../operations/test-document.ts';
-import { loadCases } from './load-cases.ts';
-import { type CaseResult, runCases, untestedStreams } from './run-cases.ts';
+import { compareCase, type Difference } from '../../pipeline/cases/compare-case.ts';
+import { createCaseMappers } from './case-mappers.ts';
+
+/** A difference with its place in the file. */
+interface PlacedDifference extends Omit<Difference, 'path'> {
+  /** The place in `expect`, such as `items[0].fields.sku`. */
+  path: string;
+  line: number | null;
+}
+
+interface CaseResult {
+  file: string;
+  line: number | null;
+  name: string;
+  source: string;
+  stream: string;
+  /** Empty if the case has passed. */
+  differences: PlacedDifference[];
+  /** The lookup tables over streams that the row looks up, and of which the case gives no rows. */
+  emptyTables: string[];
+}
+
+/** A file of cases, as it was read. */
+export interface CasesOfFile {
+  file: string;
+  cases: readonly PlacedCase[];
+}
+
+/**
+ * Runs cases with the mappings of a config.
+ *
+ * @returns also the mappings of the sources that the cases name
+ * @throws Fault `mapping.invalid` with all problems of the mappings
+ */
+async function runCases(
+  files: readonly CasesOfFile[],
+  config: MappingsConfig,
+): Promise<{ results: CaseResult[]; mappers: ReadonlyMap<string, Mapper> }> {
+  const sources = files.flatMap(({ cases }) => cases.map(({ given }) => given.source));
+  const mappers = await createCaseMappers(config, sources);
+  const results = files.flatMap(({ file, cases }) =>
+    cases.map(({ name, given, expect, line, lineOf }): CaseResult => {
+      const { result, missing } = mappers.map(given);
+      const differences = compareCase(expect, result).map(({ path, ...difference }) => ({
+        path: formatPath(path),
+        line: lineOf(path),
+        ...difference,
+      }));
+      return { file, line, name, source: given.source, stream: given.stream, differences, emptyTables: missing };
+    }),
+  );
+  return { results, mappers: mappers.bySource };
+}
+
+/** The streams whose mappings no case tests, as `source/stream`. */
+function untestedStreams(results: readonly CaseResult[], { sources }: MappingsConfig): string[] {
+  const tested = new Set(results.map(({ source, stream }) => `${source}/${stream}`));
+  const mapped = sources.flatMap(({ id, mappings }) => mappings.map(({ stream }) => `${id}/${stream}`));
+  return [...new Set(mapped)].filter((name) => !tested.has(name));
+}
 
 interface TestTools {
   config: MappingsConfig;
@@ -54,4 +117,58 @@ function hintsOf({ source, stream, differences, emptyTables }: CaseResult, { sou
 export function withoutSecrets(tested: Tested, secrets: SecretStore): Tested {
   const scrub = (_: string, member: unknown) => (typeof member === 'string' ? secrets.scrubValue(member) : member);
   return JSON.parse(JSON.stringify(tested, scrub)) as Tested;
+}
+
+const BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Reads the cases of files, or those of the file beside the config if none is named.
+ *
+ * @throws Fault `cases.missing` for a file that does not exist or cannot be read, `cases.invalid` with the problems of all
+ *   files
+ */
+async function loadCases(
+  files: readonly string[],
+  { config, configFile, secrets }: { config: MappingsConfig; configFile: string; secrets: SecretStore },
+): Promise<CasesOfFile[]> {
+  const loaded: CasesOfFile[] = [];
+  const refused: Parameters<typeof problemsFault>[1][number][] = [];
+  for (const file of files.length > 0 ? files : [casesFileOf(configFile)]) {
+    const cases = readCases(await readCasesFile(file), { config, secrets });
+    if (cases.ok) loaded.push({ file, cases: cases.value });
+    else refused.push({ file, problems: cases.error });
+  }
+  if (refused.length > 0) throw problemsFault('cases.invalid', refused);
+  return loaded;
+}
+
+/** @throws Fault `cases.missing` */
+async function readCasesFile(file: string): Promise<string> {
+  const text = await readIfThere(file);
+  if (text !== null) return text;
+  throw fault('cases.missing', `There is no file of cases: ${file}.`, {
+    suggestion: `Write a case from a stored row with \`dpp-sync test --record KEY\`, or by hand: docs/tests.md shows one. Or name files: \`dpp-sync test FILE\`.`,
+  });
+}
+
+/** Null if there is no such file. */
+export async function readIfThere(file: string): Promise<string | null> {
+  const content = await readBoundedFile(file, BYTES_MAX);
+  if (content.ok) return content.value;
+  const { kind, reason } = content.error;
+  if (kind === 'missing') return null;
+  throw fault('cases.missing', `The file of cases ${file} ${reason}.`, {
+    suggestion: `Check the path and the permissions of ${basename(file)}.`,
+  });
+}
+
+/** The cases of a text, which has to be without problems. */
+export function casesIn(
+  file: string,
+  text: string,
+  given: { config: MappingsConfig; secrets: SecretStore },
+): PlacedCase[] {
+  const cases = readCases(text, given);
+  if (!cases.ok) throw problemsFault('cases.invalid', [{ file, problems: cases.error }]);
+  return cases.value;
 }

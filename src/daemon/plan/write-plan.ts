@@ -1,6 +1,27 @@
+import type { RuntimeConfig } from '../sources/open-source.ts';
 import { type PlanRequest, type PlanSummary, type PlanTools, plan } from './plan.ts';
-import { headLine, summaryLine } from './plan-lines.ts';
 import { createRecording, type Recording } from './recording.ts';
+
+/** The first line of a plan. */
+function headLine({ of, config, sources }: PlanRequest, madeAt: number): object {
+  return {
+    type: 'plan',
+    version: 1,
+    of,
+    madeAt: new Date(madeAt).toISOString(),
+    target: config.target.baseUrl,
+    sources: sourcesOf(config, sources),
+  };
+}
+
+const sourcesOf = ({ sources }: RuntimeConfig, named: readonly string[]): string[] =>
+  named.length === 0 ? sources.map(({ id }) => id) : [...new Set(named)];
+
+/** The last line of a plan. */
+function summaryLine({ standing, ...summary }: PlanSummary, more: { ok: boolean; seconds: number | null }) {
+  const { guarded, missing, quarantined } = standing;
+  return { type: 'summary', ok: more.ok, ...summary, guarded, missing, quarantined, seconds: more.seconds };
+}
 
 export interface WritePlanTools extends Omit<PlanTools, 'recording'> {
   /** Gets the rows that are read, and stays open. Without it, only digests of the rows are made. */

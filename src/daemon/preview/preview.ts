@@ -8,7 +8,7 @@ import { identityOf, readableKey } from '../../domain/record.ts';
 import { createSeenTexts, markOf } from '../../lib/collections.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { mappableRow } from '../../pipeline/mappable-row.ts';
+import { mappableRow } from '../../pipeline/incoming-record.ts';
 import { createMappers } from '../sources/mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from '../sources/open-source.ts';
 

@@ -9,8 +9,7 @@ import { checkReleasedItems, settleCreatesOfRead } from './guarded-items.ts';
 import { checkRead, holdOlderExport } from './guarded-reads.ts';
 import { findKnownRecords } from './look-up-page.ts';
 import { isLookedUp, noteStreamRead } from './lookups.ts';
-import { countUseful, splitLost } from './losses.ts';
-import { dropHeld, markMissing } from './missing-records.ts';
+import { countUseful, dropHeld, markMissing, splitLost } from './missing-records.ts';
 import {
   countInterruptedRows,
   countPresentRecords,

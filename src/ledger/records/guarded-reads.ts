@@ -6,7 +6,7 @@ import { exceeds, goneSentence, isMost, KEYS_NAMED, limitWords, percent } from '
 
 /** The figures of a complete read. */
 interface CompleteRead {
-  /** How many records count that the stream had before, and which of these are lost. See losses.ts. */
+  /** How many records count that the stream had before, and which of these are lost. See missing-records.ts. */
   present: number;
   lost: readonly number[];
   /** How many new records the export has, and a sentence about their keys. */

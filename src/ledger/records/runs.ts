@@ -26,8 +26,7 @@ import { column, parseJson, parseJsonOrNull, type Reads, statement, type Tx } fr
 import { decideReleasedItems, holdCreates, settleHeldCreates } from './guarded-items.ts';
 import { acceptedOlderExport, checkRead } from './guarded-reads.ts';
 import { identifyRows } from './look-up-page.ts';
-import { MAKES_ITEM } from './losses.ts';
-import { markMissing } from './missing-records.ts';
+import { MAKES_ITEM, markMissing } from './missing-records.ts';
 import { countPendingRows, findStream, type StreamRow, storeWarnings, streamNamed } from './streams.ts';
 
 /** SQL condition on the streams table `s`: true if the config does not have the source of the stream. */

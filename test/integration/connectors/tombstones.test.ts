@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
 import type { PageToStage, StagedPage } from '../../../src/domain/ports/intake.ts';
 import type { Page, SourceRow, StreamReads } from '../../../src/domain/ports/source.ts';
-import { COMPARED_MAX } from '../../../src/ledger/records/misnamed-gone.ts';
+import { COMPARED_MAX } from '../../../src/ledger/records/gone-records.ts';
 import { incomingRecords } from '../../../src/pipeline/incoming-record.ts';
 import { NOTHING_SEEN } from '../../../src/pipeline/store-page.ts';
 import { items, product, text } from '../../support/ledger/items.ts';

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
-import { watchExports } from '../../../src/daemon/schedules/watch-exports.ts';
+import { watchExports } from '../../../src/daemon/schedules/due-runs.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';

@@ -4,8 +4,7 @@ import { type Item, partRef } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { Expectation } from '../../../src/domain/mapping-case.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
-import { compareCase } from '../../../src/pipeline/cases/compare-case.ts';
-import { expectationOf } from '../../../src/pipeline/cases/expectation.ts';
+import { compareCase, expectationOf } from '../../../src/pipeline/cases/compare-case.ts';
 
 const product = (key: string, payload: JsonObject = { sku: key, name: 'Pump' }): Item => ({
   kind: 'product',

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
-import { createLimitBy503 } from '../../../src/delivery/rate/limit-by-503.ts';
+import { createLearntRate, createLimitBy503 } from '../../../src/delivery/rate/learnt-rate.ts';
 import { controlledClient } from '../../bench/rate/simulation/controlled-client.ts';
 import { fixedWindow, gcra, type Limiter, slidingWindow } from '../../bench/rate/simulation/limiters.ts';
 import { refusedShare, use } from '../../bench/rate/simulation/measures.ts';

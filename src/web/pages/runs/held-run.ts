@@ -1,8 +1,7 @@
 // What a run would do that is held because it exceeds the bounds of its source.
 
 import { decisionText, EFFECTS, type Effect, type HeldRun, heldText } from '../../../domain/approval.ts';
-import type { PlannedAction } from '../../../domain/plan.ts';
-import type { OutlinedAction, OutlinedField, OutlinedItem, PlanOutline } from '../../../domain/plan-outline.ts';
+import type { OutlinedAction, OutlinedField, OutlinedItem, PlannedAction, PlanOutline } from '../../../domain/plan.ts';
 import { kindWord } from '../../../domain/words/states.ts';
 import { type Html, html, joined } from '../../html.ts';
 import { card, dataTable } from '../../parts.ts';
