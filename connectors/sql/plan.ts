@@ -141,7 +141,8 @@ function createStatements(dialect: Dialect, query: string, columns: readonly Col
       const { values, bind } = bindings();
       const compared = watermark === null ? key : [...key, watermark];
       const conditions = [
-        ...key.map(({ name }) => `${quote(name)} IS NULL`),
+        // In PostgreSQL a composite value with a part that is NULL is neither `IS NULL` nor `IS NOT NULL`.
+        ...key.map(({ name }) => `NOT (${quote(name)} IS NOT NULL)`),
         ...(dialect.isOdd === undefined ? [] : compared.map((column) => dialect.isOdd?.(column, query))),
       ];
       const odd = `(${conditions.join(' OR ')})`;

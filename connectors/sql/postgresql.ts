@@ -1,4 +1,4 @@
-import { Client, Query, type QueryArrayConfig, type ResultBuilder } from 'pg';
+import { Client, Query, type QueryArrayConfig, type QueryArrayResult, type ResultBuilder } from 'pg';
 import type { JsonValue } from '../../src/sdk/index.ts';
 import {
   type Column,
@@ -26,7 +26,6 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
   20: 'number',
   21: 'number',
   23: 'number',
-  26: 'number',
   1700: 'number',
   700: 'float',
   701: 'float',
@@ -51,11 +50,7 @@ export const postgresql: Dialect = {
     const client = newClient(options);
     try {
       await client.connect();
-      for (const [name, value] of settingsOf(options)) {
-        await client.query('SELECT set_config($1, $2, false)', [name, value]);
-      }
-      const { rows } = await client.query<string[]>({ text: 'SELECT pg_backend_pid()', rowMode: 'array' });
-      return connectionOf(client, { options, process: String(rows[0]?.[0]) });
+      return connectionOf(client, options);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
@@ -64,18 +59,20 @@ export const postgresql: Dialect = {
   explain,
 };
 
-/** The settings of a session: it is read-only, and times, numbers and bytes always have the same form. */
-function settingsOf({ statementMs, connectMs }: Options): [string, string][] {
-  return [
-    ['default_transaction_read_only', 'on'],
-    ['statement_timeout', String(statementMs)],
-    ['lock_timeout', String(connectMs)],
-    ['timezone', 'UTC'],
-    ['datestyle', 'ISO'],
-    ['intervalstyle', 'iso_8601'],
-    ['bytea_output', 'hex'],
-    ['extra_float_digits', '1'],
-  ];
+/**
+ * Begins a transaction that is read-only, and in which times, numbers and bytes always have the same form. The settings end with
+ * the transaction: a pooler such as PgBouncer gives the session to other programs, and the next transaction another session.
+ */
+function beginning({ statementMs, connectMs }: Options): string {
+  return `BEGIN READ ONLY;
+    SET LOCAL statement_timeout = ${statementMs};
+    SET LOCAL lock_timeout = ${connectMs};
+    SET LOCAL timezone = 'UTC';
+    SET LOCAL datestyle = 'ISO';
+    SET LOCAL intervalstyle = 'iso_8601';
+    SET LOCAL bytea_output = 'hex';
+    SET LOCAL extra_float_digits = 1;
+    SELECT pg_backend_pid()`;
 }
 
 function newClient(options: Options): Client {
@@ -106,19 +103,26 @@ function stream(client: Client, statement: QueryArrayConfig, onRow: (row: Row) =
   return promise;
 }
 
-function connectionOf(client: Client, { options, process }: { options: Options; process: string }): Connection {
-  /**
-   * Runs one statement and passes its rows on one by one, so that the driver does not collect them in memory. It uses a
-   * read-only transaction, because a query could change the read-only setting of the session, but not that of its own
-   * transaction.
-   */
+/** The process in the last result of the statements with which a transaction begins. */
+function processIn(results: unknown): string | null {
+  const last = Array.isArray(results) ? (results.at(-1) as QueryArrayResult<string[]> | undefined) : undefined;
+  return last?.rows[0]?.[0] ?? null;
+}
+
+function connectionOf(client: Client, options: Options): Connection {
+  const begin = beginning(options);
+  /** The process of the server that runs the present statement; null while there is none. */
+  let running: string | null = null;
+
+  /** Runs one statement in a transaction of its own and passes its rows on one by one, so that the driver does not collect them. */
   async function readOnly(statement: QueryArrayConfig, onRow: (row: Row) => void): Promise<ResultBuilder<Row>> {
     // The extended protocol accepts only one statement at a time, so a query cannot add another one.
     const extended: QueryArrayConfig & { queryMode: 'extended' } = { ...statement, queryMode: 'extended' };
-    await client.query('BEGIN READ ONLY');
     try {
+      running = processIn(await client.query({ text: begin, rowMode: 'array' }));
       return await stream(client, extended, onRow);
     } finally {
+      running = null;
       // If the connection has ended, the transaction has ended too, and the next statement reports the problem.
       await client.query('ROLLBACK').catch(() => {});
     }
@@ -137,11 +141,12 @@ function connectionOf(client: Client, { options, process }: { options: Options; 
       return gatherer.found();
     },
     async cancel() {
-      // A statement is cancelled over another connection, because this one is waiting for it.
+      // A statement is cancelled over another connection, because this one is waiting for it. If it has ended meanwhile, there is
+      // no process any more, and the server cancels nothing.
       const other = newClient(options);
       try {
         await other.connect();
-        await other.query('SELECT pg_cancel_backend($1::int)', [process]);
+        await other.query('SELECT pg_cancel_backend($1::int)', [running]);
       } finally {
         await other.end();
       }
@@ -177,7 +182,10 @@ function explain(error: unknown): Explanation | null {
     return { problem: `denies a right: ${reason}`, cure: 'Give the user this right: GRANT SELECT ON … TO … .' };
   }
   if (code === '25006') {
-    return { problem: `refuses to write: ${reason}`, cure: 'Write a query that only reads: the session is read-only.' };
+    return {
+      problem: `refuses to write: ${reason}`,
+      cure: 'Write a query that only reads: the transaction is read-only.',
+    };
   }
   if (code === '57014') {
     return {

@@ -1,6 +1,7 @@
 // Reads from real PostgreSQL and MariaDB servers: exact values, changes, and faults that a person can act on.
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../../connectors/sql/index.ts';
 import type { JsonObject, JsonValue, Page } from '../../../src/sdk/index.ts';
@@ -8,6 +9,7 @@ import { probe, readPages, readRows } from '../../support/connectors/connector-r
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { DatabaseServer } from '../../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../../support/servers/mariadb-server.ts';
+import { describePgBouncer, startPgBouncer } from '../../support/servers/pgbouncer.ts';
 import { describePostgres, startPostgres } from '../../support/servers/postgres-server.ts';
 import { syncExample } from './page-example.ts';
 
@@ -277,6 +279,17 @@ describePostgres('a PostgreSQL server', () => {
     ]);
   });
 
+  it('a composite value with a part that is NULL has no position in the order of `page`', async () => {
+    const query = 'SELECT n AS id, ROW(n, CASE WHEN n < 3 THEN n END) AS pair FROM generate_series(1, 5) AS n';
+    expect(await read({ query })).toHaveLength(5);
+    await expect(read({ query, page: ['pair'] })).rejects.toMatchObject(saying('a part that is NULL', 'pair='));
+  });
+
+  it('a watermark whose type has no numbers below 0 is refused, where a subtraction would begin at its end', async () => {
+    const query = 'SELECT n AS id, n::oid AS version FROM generate_series(1, 5) AS n';
+    await expect(read({ query, watermark: 'version' })).rejects.toMatchObject(saying('number in a column'));
+  });
+
   it('a database is never written to', async () => {
     await run('CREATE SEQUENCE counter', 'GRANT ALL ON SEQUENCE counter TO reader');
     await expect(read({ query: "SELECT nextval('counter') AS id" })).rejects.toMatchObject(saying('read-only'));
@@ -305,6 +318,38 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   dies();
+});
+
+describePgBouncer('a PostgreSQL server behind a pooler', () => {
+  let pooler: Awaited<ReturnType<typeof startPgBouncer>>;
+  let other: Client;
+  beforeAll(async () => {
+    server = await startPostgres();
+    pooler = await startPgBouncer(server);
+    other = new Client({ host: '127.0.0.1', port: pooler.port, database: 'postgres', user: 'reader' });
+    await other.connect();
+  });
+  afterAll(async () => {
+    await other?.end();
+    await pooler?.stop();
+    await server.stop();
+  });
+
+  it('a session that programs share has no setting of a read, and a read has none of the other programs', async () => {
+    const ask = async (text: string): Promise<unknown[][]> =>
+      (await other.query<unknown[]>({ text, rowMode: 'array' })).rows;
+    const settings = `SELECT name, setting FROM pg_settings WHERE name IN ('default_transaction_read_only',
+      'statement_timeout', 'lock_timeout', 'TimeZone', 'IntervalStyle', 'bytea_output', 'extra_float_digits') ORDER BY 1`;
+    for (const set of ["timezone = 'Asia/Tokyo'", 'extra_float_digits = 0', "bytea_output = 'escape'"])
+      await other.query(`SET ${set}`);
+    const before = await ask(settings);
+    const query = `SELECT n AS id, timestamptz '2026-01-02 03:04:05+00' AS at, '\\x00ff'::bytea AS bytes, 0.1::float8 + 0.2 AS f
+      FROM generate_series(1, 20) AS n`;
+    const rows = await read({ query }, { options: { port: pooler.port } });
+    expect(rows).toHaveLength(20);
+    expect(rows[19]).toMatchObject({ at: '2026-01-02 03:04:05+00', bytes: 'AP8=', f: '0.30000000000000004' });
+    expect(await ask(settings)).toEqual(before);
+  });
 });
 
 describeMariaDb('a MariaDB server', () => {

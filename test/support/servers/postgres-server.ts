@@ -14,9 +14,11 @@ import { startServerProcess } from './own-process.ts';
 
 const POSTGRES = globSync('/usr/lib/postgresql/*/bin/postgres').toSorted().at(-1) ?? null;
 
+export const hasPostgres = POSTGRES !== null;
+
 /** A `describe` that is skipped if there is no PostgreSQL. */
 export const describePostgres = describeWhere({
-  isThere: POSTGRES !== null,
+  isThere: hasPostgres,
   what: 'a PostgreSQL server: install it with `apt-get install postgresql`',
   requiredBy: 'DPP_SYNC_TEST_REQUIRE_POSTGRESQL',
 });

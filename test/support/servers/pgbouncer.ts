@@ -1,0 +1,47 @@
+import { chown, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { OTHER_USER } from '../machine/as-another-user.ts';
+import { removeFolder } from '../machine/remove-folder.ts';
+import { describeWhere } from '../runner/describe-where.ts';
+import type { DatabaseServer } from './database-server.ts';
+import { freePort } from './free-port.ts';
+import { hasProgram, startServerProcess } from './own-process.ts';
+import { hasPostgres } from './postgres-server.ts';
+
+/** A `describe` that is skipped if there is no PostgreSQL or no PgBouncer. */
+export const describePgBouncer = describeWhere({
+  isThere: hasPostgres && hasProgram('pgbouncer', '--version'),
+  what: 'a PostgreSQL server and PgBouncer: install them with `apt-get install postgresql pgbouncer`',
+  requiredBy: 'DPP_SYNC_TEST_REQUIRE_PGBOUNCER',
+});
+
+/** Starts a pooler before a PostgreSQL server. It has one session, and gives it to whichever client begins a transaction. */
+export async function startPgBouncer({ port: serverPort, password }: DatabaseServer) {
+  const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-pgbouncer-'));
+  const as = process.getuid?.() === 0 ? { uid: OTHER_USER, gid: OTHER_USER } : {};
+  const port = await freePort();
+  const file = join(folder, 'pgbouncer.ini');
+  await writeFile(
+    file,
+    `[databases]
+postgres = host=127.0.0.1 port=${serverPort} user=reader password=${password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 1
+`,
+  );
+  if (as.uid !== undefined) for (const path of [folder, file]) await chown(path, as.uid, as.gid);
+  const server = await startServerProcess('pgbouncer', [file], port, as);
+  return {
+    port,
+    async stop(): Promise<void> {
+      await server.stop('SIGINT');
+      await removeFolder(folder);
+    },
+  };
+}
