@@ -15,8 +15,7 @@ import {
 import { DocumentScanner } from './document-scanner.ts';
 import { type DocumentPaths, type FoundValues, readDocumentValues } from './document-values.ts';
 import { brokenRow, type Element, type ElementRules, elementRows, type SizedRow } from './element-row.ts';
-import { LineScanner } from './line-scanner.ts';
-import { ObjectScanner } from './object-scanner.ts';
+import { LineScanner, ObjectScanner } from './element-scanners.ts';
 import { openTwice, readBytes } from './read-bytes.ts';
 import { documentValueOf, type ParentValue, parentValueOf, recordPathOf } from './record-path.ts';
 import { RecordSearch } from './record-search.ts';

@@ -9,9 +9,7 @@ export interface KeySource {
 }
 
 /** A key ready for use, or why there is none. */
-export type KeyState =
-  /** `prefix` is the part of the key that may be shown. */
-  { ok: true; headers: RequestHeaders; prefix: string } | { ok: false; message: string };
+export type KeyState = { ok: true; headers: RequestHeaders } | { ok: false; message: string };
 
 /** The headers of the requests with one key, as alternating names and values. */
 interface RequestHeaders {
@@ -76,7 +74,7 @@ export function createCredentials(options: {
     if (text === key && state?.ok) return state;
     log.info({ event: 'api.key.read', key: maskSecret(text) }, `${name} has been read.`);
     key = text;
-    return { ok: true, headers: headersWith(text, options), prefix: maskSecret(text) };
+    return { ok: true, headers: headersWith(text, options) };
   }
 
   function load(): Promise<KeyState> {

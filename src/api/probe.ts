@@ -20,8 +20,6 @@ type Ask = (method: Endpoint['method'], path: string, body: string | null) => Pr
 interface ProbeTools {
   /** Scheme, host and port of the API. */
   origin: string;
-  /** The first characters of the keys, if the keys can be read. */
-  prefixes: Pick<Probe, 'keyPrefix' | 'publishKeyPrefix'>;
   classifier: Classifier;
   /** How the list of products is read. */
   shape: ListShape<unknown>;
@@ -50,9 +48,8 @@ export async function probeScopes(tools: ProbeTools): Promise<Probe> {
   if (listing.kind === 'silence' && listing.loss.by !== 'key') throw unreachable(tools, listing);
   const read = await readAnswer(tools, listing);
   const unknown: Probe['scopes'] = { read: 'unknown', write: 'unknown', publish: 'unknown' };
-  const { prefixes } = tools;
   if (read.denied !== null && read.denied.by !== 'scope') {
-    return { ...prefixes, denied: read.denied, plan: planOf([read]), scopes: unknown };
+    return { denied: read.denied, plan: planOf([read]), scopes: unknown };
   }
   const isApi = read.answer !== 'unknown';
   const write = await impossible(tools, tools.ask, { endpoint: ENDPOINTS['material.update'], body: '{}', isApi });
@@ -64,7 +61,7 @@ export async function probeScopes(tools: ProbeTools): Promise<Probe> {
   const scopes = { read: read.answer, write: write.answer, publish: publish.answer };
   const hard = [write.denied, publish.denied].find((denied) => denied !== null && denied.by !== 'scope');
   const none = Object.values(scopes).every((answer) => answer === 'no');
-  return { ...prefixes, denied: hard ?? (none ? read.denied : null), plan: planOf([read, write, publish]), scopes };
+  return { denied: hard ?? (none ? read.denied : null), plan: planOf([read, write, publish]), scopes };
 }
 
 /** 402 means that the plan is not sufficient. Any answer about a scope means that the plan is sufficient. */

@@ -105,7 +105,7 @@ export function createTarget(session: Session): Target {
       );
     },
 
-    async probe(signal) {
+    probe(signal) {
       const asker = (credentials: Credentials) => (method: Endpoint['method'], path: string, body: string | null) =>
         session.ask(credentials, {
           method,
@@ -117,7 +117,6 @@ export function createTarget(session: Session): Target {
         });
       return probeScopes({
         origin: session.baseUrl.origin,
-        prefixes: { keyPrefix: await prefixOf(key), publishKeyPrefix: publishKey && (await prefixOf(publishKey)) },
         classifier,
         shape: shapes.product,
         places: profile.list,
@@ -142,11 +141,6 @@ function rowsIn(body: string | null, profile: Profile): JsonObject[] {
   const rows = value !== undefined && isJsonObject(value) && bodyMember !== null ? value[bodyMember] : value;
   const fieldsAt = templateOf(profile, 'productRow')?.places.get('fields') ?? null;
   return Array.isArray(rows) ? rows.map((row) => fieldsIn(row, fieldsAt)).filter(isJsonObject) : [];
-}
-
-async function prefixOf(key: Credentials): Promise<string | null> {
-  const state = await key.current();
-  return state.ok ? state.prefix : null;
 }
 
 function expectationsUnder(

@@ -2,8 +2,7 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import { Fault, fileReasonOf, systemCodeOf } from '../lib/errors.ts';
-import { readBoundedFile } from '../lib/files.ts';
-import { makeTemporaryFolder } from '../lib/temporary-folder.ts';
+import { makeTemporaryFolder, readBoundedFile } from '../lib/files.ts';
 
 /**
  * Reads a text file that an option names.

@@ -318,6 +318,16 @@ export function passportRulesOf({ passports, sources }: Pick<LedgerConfig, 'pass
   };
 }
 
+/**
+ * The order in which these sources are read: sources of BOM items come last. A product that then has no BOM items will get none, so its
+ * passport need not wait for another read.
+ */
+export function inReadingOrder(config: LedgerConfig, selected: readonly string[]): string[] {
+  const { bomSources } = passportRulesOf(config);
+  const isLast = (source: string) => bomSources.includes(source);
+  return [...selected.filter((source) => !isLast(source)), ...selected.filter(isLast)];
+}
+
 function mappedFieldsOf({ id, mappings }: LedgerSource): MappedFields[] {
   return [...Map.groupBy(mappings, ({ stream }) => stream)].flatMap(([stream, all]) => {
     const ofProducts = all.filter(({ to }) => to === 'product');

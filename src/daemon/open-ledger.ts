@@ -6,8 +6,7 @@ import type { Target } from '../domain/ports/target.ts';
 import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../ledger/sqlite-ledger.ts';
 import { closeInOrder } from '../lib/errors.ts';
-import { hasBounds } from './plan/held-runs.ts';
-import { keepPolicy } from './plan/policy.ts';
+import { hasBounds, keepPolicy } from './plan/held-runs.ts';
 import { type Mappers, withValuesByHand } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 

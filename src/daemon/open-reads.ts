@@ -1,7 +1,7 @@
 import { wireFormsOf } from '../api/encode.ts';
 import { type LedgerConfig, passportRulesOf } from '../config/loaded-config.ts';
 import type { Delivery } from '../delivery/create-delivery.ts';
-import { type ApiTrouble } from '../domain/advice.ts';
+import type { ApiTrouble } from '../domain/advice.ts';
 import { type Access, OPERATIONS, type Operation, scopeOf } from '../domain/delivery/operation.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName, type Queues } from '../domain/ports/queues.ts';

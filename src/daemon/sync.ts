@@ -1,3 +1,4 @@
+import { inReadingOrder } from '../config/loaded-config.ts';
 import type { Decider } from '../domain/approval.ts';
 import { refusedRunWarnings, runWarnings } from '../domain/attention.ts';
 import { fault } from '../domain/faults.ts';
@@ -18,7 +19,6 @@ import type { Acceptance, SyncReport, SyncRequest } from '../operations/runtime.
 import { awayFault, leftAwayFault, refusedOperationWarnings, refusedScopeFault } from './api-faults.ts';
 import type { HeldRuns } from './plan/held-runs.ts';
 import type { Runtime } from './runtime.ts';
-import { inOrder } from './sources/reading-order.ts';
 
 /** How often requests in flight are counted when the sync ends early. */
 const LANDING_LOOK_MS = 40;
@@ -70,7 +70,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     if (runtime.mapping.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
     const resume = runtime.passports.pause();
     try {
-      for (const source of request.pull === false ? [] : inOrder(config, selected)) {
+      for (const source of request.pull === false ? [] : inReadingOrder(config, selected)) {
         if (request.abort.aborted) break;
         try {
           const pulled = await runtime.pull(source, cause, request.abort, request.waitMs, planned?.run(source));

@@ -1,7 +1,7 @@
 // What the states of deliveries do not say and people want to know: items that are missing from their source, writes that were taken
 // without proof, keys with padding, and warnings of reads.
 
-import type { UnprovenCause } from './delivery/evidence.ts';
+import type { UnprovenCause } from './delivery/outcome.ts';
 import { ITEM_KINDS, type ItemKind, type SubjectKind } from './item.ts';
 import { kindWord } from './words/states.ts';
 

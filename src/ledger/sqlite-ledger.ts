@@ -1,4 +1,4 @@
-import { type WireForms, type WrittenForms } from '../domain/delivery/wire-form.ts';
+import type { WireForms, WrittenForms } from '../domain/delivery/wire-form.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/deliveries.ts';
@@ -27,7 +27,7 @@ import { readHolder, readsHere } from './reads.ts';
 import { comparePage, lookUpPage, skipPage } from './records/look-up-page.ts';
 import { stagePage } from './records/stage-page.ts';
 import { pendingSources } from './records/streams.ts';
-import { type Sqlite } from './store/database.ts';
+import type { Sqlite } from './store/database.ts';
 import { createGroupCommit } from './store/group-commit.ts';
 import { ledgerFaultOf } from './store/ledger-fault.ts';
 import { writeMeta } from './store/meta.ts';

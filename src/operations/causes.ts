@@ -5,7 +5,7 @@ import { CAUSE_TYPES, type CauseType, fittingFor } from '../domain/advice.ts';
 import { RESOLUTIONS, type Resolution } from '../domain/delivery/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
-import { type CauseMember } from '../domain/ports/ledger/dashboard-views.ts';
+import type { CauseMember } from '../domain/ports/ledger/dashboard-views.ts';
 import { Fault } from '../lib/errors.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { Cause, CauseMember as CauseMemberDocument, listOf, page, Source, worked } from './documents.ts';

@@ -44,21 +44,19 @@ export interface ConfirmForm {
   button: string;
   /** What will happen, as full sentences. With this text the button is in a section that has to be opened first. */
   text?: Html | string;
-  /** Further controls, such as fields for a note. */
-  controls?: Html;
   tone?: 'usual' | 'plain' | 'grave';
 }
 
 /** A form with one button that acts. If there is a `text`, a first click shows it and a second click acts. */
 export function confirmForm(request: { csrf: string }, options: ConfirmForm): Html {
-  const { action, fields = [], button, text, controls = null, tone = 'usual' } = options;
+  const { action, fields = [], button, text, tone = 'usual' } = options;
   const entries: readonly (readonly [string, string])[] = isPairs(fields) ? fields : Object.entries(fields);
   const hidden = entries.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`);
   const look = tone === 'usual' ? '' : tone;
   const form = (sentence: Html | string | null) =>
     html`<form class="confirm" method="post" action="${action}">${csrfField(request)}${hidden}${
       sentence === null ? null : html`<p>${sentence}</p>`
-    }${controls}<button class="${look}">${button}</button></form>`;
+    }<button class="${look}">${button}</button></form>`;
   if (text === undefined) return form(null);
   return html`<details class="confirm"><summary class="button ${look}">${button}…</summary>${form(text)}</details>`;
 }

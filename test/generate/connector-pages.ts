@@ -4,12 +4,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StreamKey } from '../../src/config/config.ts';
-import { cell, schemaSections } from '../../src/config/schema/schema-tables.ts';
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-walk.ts';
 import type { Connector, StreamReads } from '../../src/sdk/connector.ts';
 import { FILE_SOURCE, FILE_STREAM } from '../../src/sdk/files/file-options.ts';
 import { z } from '../../src/sdk/index.ts';
 import { TABLE_STREAM } from '../../src/sdk/tables/table-options.ts';
+import { cell, schemaSections } from './schema-tables.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = 'docs/connectors';

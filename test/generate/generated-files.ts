@@ -1,9 +1,9 @@
 import { loadBuiltIn } from '../../connectors/index.ts';
-import { casesJsonSchema, configJsonSchema, configReference } from '../../src/config/schema/generated.ts';
 import { API_OPERATIONS } from '../../src/web/api/api-routes.ts';
 import { openApiDocument } from '../../src/web/api/openapi.ts';
 import { apiCoverage } from './api-coverage.ts';
 import { cliPage } from './cli-page.ts';
+import { casesJsonSchema, configJsonSchema, configReference } from './config-page.ts';
 import { connectorPages } from './connector-pages.ts';
 import { metricsPage } from './metrics-page.ts';
 import { reliabilityMatrix } from './reliability-matrix.ts';

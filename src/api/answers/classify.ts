@@ -3,8 +3,13 @@
 // The API document defines 401, 402, 403, 409 and 429 ("Errors"), and RFC 9110 the others. Every line answers one question:
 // could the write have taken effect? If this is unknown, the outcome is `ambiguous`, never a guess (I6).
 
-import type { Evidence } from '../../domain/delivery/evidence.ts';
-import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
+import type {
+  Evidence,
+  MemberOutcome,
+  Outcome,
+  OutcomeDetail,
+  UnconfirmedCause,
+} from '../../domain/delivery/outcome.ts';
 import { sentence } from '../../lib/errors.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type AnswerHeaders, retryAfterMs, throttledForMs } from '../../lib/retry-after.ts';

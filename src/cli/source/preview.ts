@@ -11,8 +11,7 @@ import type { ConfiguredSource, RuntimeConfig } from '../../daemon/sources/open-
 import { fault } from '../../domain/faults.ts';
 import { formatPlace } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
-import type { MappingDefinition } from '../../domain/mapping.ts';
-import { whyExcluded } from '../../domain/words/excluded.ts';
+import { type MappingDefinition, whyExcluded } from '../../domain/mapping.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { suggest } from '../../lib/text/suggest.ts';

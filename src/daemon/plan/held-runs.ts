@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, type Stats, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { passportRulesOf } from '../../config/loaded-config.ts';
 import {
   type Decider,
   type Decision,
@@ -10,9 +11,11 @@ import {
   type WaitingRun,
 } from '../../domain/approval.ts';
 import { fault } from '../../domain/faults.ts';
+import type { PassportRules } from '../../domain/passport.ts';
 import { createPlanOutline, type PlanOutline } from '../../domain/plan.ts';
 import type { CareLedger, DaemonNotes } from '../../domain/ports/ledger/care-ledger.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { Fault, fileReasonOf, messageOf, sentence } from '../../lib/errors.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { readPlanFile } from './plan-file.ts';
@@ -221,4 +224,45 @@ async function readOutline(file: string, run: WaitingRun): Promise<PlanOutline> 
     throw fault('usage', `${file} is not the plan of run ${run.runId}.`, { suggestion: AGAIN });
   }
   return found.outline();
+}
+
+// With bounds, a changed policy for passports waits for the run or the reload that counts what it does: it could publish or withdraw
+// many passports of rows that have not changed.
+
+type Policy = DaemonNotes['policy'];
+
+/** The part of the rules that decides about passports without a changed row. */
+function policyOf({ isConfigured, init, publish, withdrawMissingOf }: PassportRules): Policy {
+  return { isConfigured, init, publish, withdrawMissingOf: [...withdrawMissingOf] };
+}
+
+const isSame = (one: Policy, other: Policy): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+interface PolicyParts {
+  config: RuntimeConfig;
+  /** The rules in use. */
+  rules: PassportRules;
+  ledger: Pick<CareLedger, 'noteDaemon'>;
+}
+
+/** Lets a process begin with the policy that the last one has used, if the config has bounds. */
+export async function keepPolicy({
+  config,
+  rules,
+  ledger,
+}: PolicyParts & { ledger: { views: Pick<LedgerViews, 'daemonNote'> } }): Promise<void> {
+  const former = ledger.views.daemonNote('policy');
+  if (former !== null && hasBounds(config)) Object.assign(rules, former);
+  else if (former === null || !isSame(former, policyOf(rules))) await ledger.noteDaemon('policy', policyOf(rules));
+}
+
+/** True if the config has another policy than the one in use. */
+export const policyWaits = ({ config, rules }: Pick<PolicyParts, 'config' | 'rules'>): boolean =>
+  !isSame(policyOf(rules), policyOf(passportRulesOf(config)));
+
+/** Uses the policy of the config. Call it after a run or a reload that has counted what it does. */
+export async function usePolicy({ config, rules, ledger }: PolicyParts): Promise<void> {
+  if (!policyWaits({ config, rules })) return;
+  Object.assign(rules, passportRulesOf(config));
+  await ledger.noteDaemon('policy', policyOf(rules));
 }

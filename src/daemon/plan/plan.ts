@@ -2,20 +2,20 @@
 // ledger run as in a sync, and every write counts as accepted, so that what follows from it is planned too. The platform is not
 // asked, nothing is acknowledged to the sources, and the copy is removed.
 
+import { inReadingOrder } from '../../config/loaded-config.ts';
 import { fewestRequests } from '../../delivery/imports/import-size.ts';
 import { createRecheck } from '../../delivery/recheck.ts';
 import { IMPORT_USES } from '../../domain/delivery/import-proof.ts';
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import { fault, isLedgerFault } from '../../domain/faults.ts';
 import { type ItemRef, SUBJECT_KINDS } from '../../domain/item.ts';
-import { type PlannedAction, type PlannedItem } from '../../domain/plan.ts';
+import type { PlannedAction, PlannedItem } from '../../domain/plan.ts';
 import type { IntendedWrite, SuspendedWork } from '../../domain/ports/deliveries.ts';
 import type { LedgerStanding, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { messageAndCureOf } from '../../lib/errors.ts';
 import { standingAsked } from '../../observe/standing.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
-import { inOrder } from '../sources/reading-order.ts';
 import { createAcceptance } from './acceptance.ts';
 import { basisOf } from './basis.ts';
 import { createWriteSum, type PlanBasis } from './plan-file.ts';
@@ -98,7 +98,9 @@ export async function plan(request: PlanRequest, tools: PlanTools, abort: AbortS
     const before = request.of === 'sync' ? NOTHING_LEFT : await leftNow(rehearsal);
     if (request.of === 'config') await rehearsal.mapAgain(sources, abort);
     const read =
-      request.of === 'config' ? { runs: [], failed: [] } : await pullAll(rehearsal, inOrder(config, sources), abort);
+      request.of === 'config'
+        ? { runs: [], failed: [] }
+        : await pullAll(rehearsal, inReadingOrder(config, sources), abort);
     await rehearsal.mapped(abort);
     const imported = await importRequests(rehearsal, config);
     const sent = await acceptance.acceptAll(report, abort);

@@ -7,7 +7,7 @@ import type { Mapper } from '../../domain/mapping.ts';
 import { PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import { closeInOrder, type Fault } from '../../lib/errors.ts';
-import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import { makeTemporaryFolder } from '../../lib/files.ts';
 import { formatCount } from '../../lib/text/amounts.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { PlannedRun } from '../sources/pulls.ts';

@@ -10,7 +10,7 @@ import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import { assertRoomForCopy } from '../../ledger/backup/private-copy.ts';
 import { closeInOrder, messageOf } from '../../lib/errors.ts';
-import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import { makeTemporaryFolder } from '../../lib/files.ts';
 import { untilWritable } from '../../pipeline/until-writable.ts';
 import type { Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';

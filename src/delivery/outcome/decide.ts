@@ -1,7 +1,13 @@
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
-import { type Evidence, provesAll, type UnprovenCause } from '../../domain/delivery/evidence.ts';
 import { kindOf, type Operation, showsInPublications, unconfirmedPolicy } from '../../domain/delivery/operation.ts';
-import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/delivery/outcome.ts';
+import {
+  askedWaitMs,
+  type Evidence,
+  type Outcome,
+  type OutcomeDetail,
+  provesAll,
+  type UnprovenCause,
+} from '../../domain/delivery/outcome.ts';
 import { hasTrait, type Reason } from '../../domain/delivery/stored-reason.ts';
 import { remoteIdText } from '../../domain/item.ts';
 import type { Decision, NamedDelivery, RequestSettlement } from '../../domain/ports/deliveries.ts';

@@ -33,7 +33,7 @@ import {
   unprovenReason,
   withSentence,
 } from './decide-read-back.ts';
-import { type ListReads } from './list-reads.ts';
+import type { ListReads } from './list-reads.ts';
 
 /** A list that was read. */
 export interface ListRead {

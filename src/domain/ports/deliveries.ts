@@ -1,8 +1,8 @@
 // Deliveries that are due, and those that are suspended while the API refuses their scope.
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { DeliveryState, SettleState } from '../delivery/delivery.ts';
-import type { UnprovenCause } from '../delivery/evidence.ts';
 import type { Operation } from '../delivery/operation.ts';
+import type { UnprovenCause } from '../delivery/outcome.ts';
 import type { Reason, ReasonCode } from '../delivery/stored-reason.ts';
 import type { ItemRef, SubjectKind } from '../item.ts';
 import type { NaturalKey } from '../natural-key.ts';

@@ -62,10 +62,6 @@ export type ListableKind = 'product' | 'material';
 export type ScopeAnswer = 'yes' | 'no' | 'unknown';
 
 export interface Probe {
-  /** The first 8 characters of the key, which the platform also shows; null if there is no usable key. */
-  keyPrefix: string | null;
-  /** The first 8 characters of the key for publishing; null if publishing uses the same key. */
-  publishKeyPrefix: string | null;
   /** Why the API refuses the key; null if the key works. */
   denied: { by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail } | null;
   /** Whether the organisation's plan includes API access: 402 says no. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
-import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import { makeTemporaryFolder } from '../../lib/files.ts';
 import { freeBytesBeside, ledgerPath, sidecarsOf } from '../file/file.ts';
 import { assertNotGone, bindTarget } from '../file/identity.ts';
 import { copyInto, makeUnsynced, whileReading } from '../store/database.ts';

@@ -6,16 +6,14 @@ import { activityIn, passportDaysIn, presentRows, runDaysIn } from '../activity/
 import type { Sqlite } from '../store/database.ts';
 import { type ItemTotals, sourceCounts } from '../views/counts.ts';
 import { quarantinedRows, searchQuarantined } from '../views/source-views.ts';
-import { type ViewReads } from '../views/view-reads.ts';
+import type { ViewReads } from '../views/view-reads.ts';
 import { allTotals, createCatalog, type DashboardReads } from './catalog.ts';
-import { causeMembers } from './cause-members.ts';
-import { findCause, listCauses } from './causes.ts';
-import { goneRows } from './gone-rows.ts';
+import { causeMembers, findCause, listCauses } from './causes.ts';
 import { itemDetail } from './item-detail.ts';
 import { listItemRows } from './item-lists.ts';
 import { listActions, listLookupValues, listQuarantine, listRuns } from './lists.ts';
 import { countPassportsBy, listPassports } from './passport-lists.ts';
-import { goneEffects } from './source-causes.ts';
+import { goneEffects, goneRows } from './source-causes.ts';
 import { why } from './why.ts';
 
 /** The dashboard's views, and the function that prepares them. */

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
-import { type Sqlite } from '../store/database.ts';
+import type { Sqlite } from '../store/database.ts';
 import { readMeta, readOrWriteMeta, writeMeta } from '../store/meta.ts';
 import { inTransaction } from '../store/tx.ts';
 import type { LedgerHolder } from './lock.ts';

@@ -2,8 +2,8 @@
 // inserted with its first revision, `beginRevisions` begins the next one, and `move` follows the transition table.
 
 import { type DeliveryEvent, type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
-import type { UnprovenCause } from '../../domain/delivery/evidence.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
+import type { UnprovenCause } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';

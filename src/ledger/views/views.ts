@@ -27,7 +27,6 @@ import { readApiWait, readDaemonNote } from '../store/meta.ts';
 import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { type ItemTotals, itemCounts, passportCounts } from './counts.ts';
 import { itemOf, itemsInOtherForm, listItems, rowsNaming, type StoredItem } from './item-views.ts';
-import { recordsNamed } from './named-records.ts';
 import { passportBlockers, passportOf, passportsOf } from './passport-views.ts';
 import {
   completeAt,
@@ -38,6 +37,7 @@ import {
   lastRuns,
   quarantined,
   quarantinedCount,
+  recordsNamed,
   refusedReads,
   runsOf,
 } from './source-views.ts';

@@ -2,7 +2,7 @@ import { open, rm, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileReasonOf } from '../../lib/errors.ts';
-import { makeTemporaryFolder } from '../../lib/temporary-folder.ts';
+import { makeTemporaryFolder } from '../../lib/files.ts';
 import { sourceFault } from '../connector.ts';
 
 export interface TemporaryFile {

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { createSeenTexts, markOf } from '../../lib/collections.ts';
-import { type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { type JoinedLists, joinedLists } from './joined-lists.ts';

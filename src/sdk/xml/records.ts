@@ -1,8 +1,7 @@
-import iconv from 'iconv-lite';
 import { type Page, type SourceRow, sourceFault } from '../connector.ts';
 import type { OpenFile } from '../files/open-file.ts';
 import { createPageBuffer } from '../page-buffer.ts';
-import { createFileDecoder, type FileDecoder } from '../text-decoder.ts';
+import { createFileDecoder, type FileDecoder, isEncoding } from '../text-decoder.ts';
 import { assertXml } from './entities.ts';
 import { RecordScanner } from './record-scanner.ts';
 import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
@@ -113,14 +112,10 @@ function encodingOf(head: Buffer, file: string, configured: string | undefined):
   // Some programs write "utf-16" into text that they save as UTF-8: if it were UTF-16, its `<?xml` could not be read
   // here.
   if (declared === undefined || /^(utf-?16|ucs-?2|utf-?32)/i.test(declared)) return 'utf-8';
-  if (isKnown(declared)) return declared;
+  if (isEncoding(declared)) return declared;
   throw sourceFault(`${file} declares the encoding ${declared}, which is not known.`, {
     suggestion: 'Set `encoding` to the encoding of the file, such as windows-1252.',
   });
-}
-
-function isKnown(encoding: string): boolean {
-  return iconv.encodingExists(encoding);
 }
 
 /** Bytes that only UTF-16 begins with. */

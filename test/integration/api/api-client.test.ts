@@ -332,8 +332,6 @@ test.each([
   const { server, target } = await setUp();
   server.script(platform(given));
   expect(await target.probe()).toEqual({
-    keyPrefix: 'dpp_live…',
-    publishKeyPrefix: null,
     denied: null,
     plan: 'yes',
     scopes,
@@ -357,8 +355,6 @@ test('a probe says what denies the key', async () => {
   const { server, target } = await setUp();
   server.script(answerWith(402, { detail: 'Enterprise plan required.' }));
   expect(await target.probe()).toEqual({
-    keyPrefix: 'dpp_live…',
-    publishKeyPrefix: null,
     plan: 'no',
     denied: { by: 'plan', detail: { status: 402, message: 'Enterprise plan required.' } },
     scopes: { read: 'unknown', write: 'unknown', publish: 'unknown' },
@@ -376,8 +372,6 @@ test('a probe asks about publishing with the key for publishing', async () => {
     platform(own ? ['publish'] : ['read', 'write'])(socket, request);
   });
   expect(await target.probe()).toEqual({
-    keyPrefix: 'dpp_live…',
-    publishKeyPrefix: 'dpp_publ…',
     denied: null,
     plan: 'yes',
     scopes: { read: 'yes', write: 'yes', publish: 'yes' },

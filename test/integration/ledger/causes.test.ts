@@ -2,7 +2,7 @@
 
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { type ApiTrouble } from '../../../src/domain/advice.ts';
+import type { ApiTrouble } from '../../../src/domain/advice.ts';
 import type { HeldRun } from '../../../src/domain/approval.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';

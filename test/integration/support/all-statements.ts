@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { DELIVERY_STATES } from '../../../src/domain/delivery/delivery.ts';
 import { PASSPORT_STATES } from '../../../src/domain/passport.ts';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import { type LedgerViews } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { LedgerViews } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { items, product } from '../../support/ledger/items.ts';
 import { createLedgerFixture, FORMS, type LedgerFixture, NO_PASSPORTS } from '../../support/ledger/ledger.ts';

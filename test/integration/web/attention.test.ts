@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type CauseType } from '../../../src/domain/advice.ts';
+import type { CauseType } from '../../../src/domain/advice.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { xlsxFile } from '../../../src/web/table-files.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { decodeXML } from 'entities/decode';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Pulls } from '../../../src/daemon/sources/pulls.ts';
-import { type CauseType } from '../../../src/domain/advice.ts';
+import type { CauseType } from '../../../src/domain/advice.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { standingAsked } from '../../../src/observe/standing.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
-import type { UnprovenCause } from '../../../src/domain/delivery/evidence.ts';
+import type { UnprovenCause } from '../../../src/domain/delivery/outcome.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import type { LieName } from '../../../src/sandbox/lies/lies.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
-import type { UnprovenCause } from '../../../src/domain/delivery/evidence.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
+import type { UnprovenCause } from '../../../src/domain/delivery/outcome.ts';
 import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import { type Item, itemHash } from '../../../src/domain/item.ts';
 import { statusAfter } from '../../../src/domain/passport.ts';

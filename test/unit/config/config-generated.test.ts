@@ -5,9 +5,9 @@ import { parse } from 'yaml';
 import { loadBuiltIn } from '../../../connectors/index.ts';
 import { CasesFile } from '../../../src/config/cases/cases-schema.ts';
 import { Config } from '../../../src/config/config.ts';
-import { casesJsonSchema, configJsonSchema } from '../../../src/config/schema/generated.ts';
 import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema/schema-walk.ts';
 import { Profile } from '../../../src/domain/profile.ts';
+import { casesJsonSchema, configJsonSchema } from '../../generate/config-page.ts';
 import { generatedFiles } from '../../generate/generated-files.ts';
 import { REPOSITORY } from '../../support/worlds/config-folder.ts';
 

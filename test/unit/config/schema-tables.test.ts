@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { schemaSections } from '../../../src/config/schema/schema-tables.ts';
 import { schemaTreeOf } from '../../../src/config/schema/schema-walk.ts';
+import { schemaSections } from '../../generate/schema-tables.ts';
 
 const Size = z.strictObject({ bytes: z.int().describe('How many bytes.') }).describe('The size.');
 const Page = z

@@ -9,8 +9,7 @@ import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const LOOK_MS = 500;
 const INTERVAL_MS = 60_000;
-const PREFIXES = { keyPrefix: 'dpp_abcd', publishKeyPrefix: null, plan: 'yes' as const };
-const WORKS: Probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'yes', publish: 'yes' } };
+const WORKS: Probe = { denied: null, plan: 'yes', scopes: { read: 'yes', write: 'yes', publish: 'yes' } };
 
 const NO_DETAIL = { status: 401, message: 'No.' };
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { OPERATIONS, type Operation } from '../../../src/domain/delivery/operation.ts';
 import {
   EFFECTS,
   EVIDENCE,
@@ -6,8 +7,7 @@ import {
   isEnough,
   NEEDED_EVIDENCE,
   provesAll,
-} from '../../../src/domain/delivery/evidence.ts';
-import { OPERATIONS, type Operation } from '../../../src/domain/delivery/operation.ts';
+} from '../../../src/domain/delivery/outcome.ts';
 
 /** The weakest evidence that proves each write: on a platform that has never repeated a request, and on one that has. */
 const WEAKEST: Record<Operation, [Evidence, Evidence]> = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { weigh } from '../../../src/delivery/outcome/decide.ts';
 import type { Readable } from '../../../src/delivery/outcome/decide-context.ts';
-import { EVIDENCE, type Evidence } from '../../../src/domain/delivery/evidence.ts';
 import { OPERATIONS, type Operation } from '../../../src/domain/delivery/operation.ts';
+import { EVIDENCE, type Evidence } from '../../../src/domain/delivery/outcome.ts';
 
 interface Case {
   evidence: Evidence;

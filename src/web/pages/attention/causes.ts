@@ -3,7 +3,7 @@
 import type { Runtime } from '../../../daemon/runtime.ts';
 import type { ConfiguredSource } from '../../../daemon/sources/open-source.ts';
 import { REASON_COLUMN } from '../../../daemon/uploads/plan-corrections.ts';
-import { type CauseType } from '../../../domain/advice.ts';
+import type { CauseType } from '../../../domain/advice.ts';
 import { formatPlace, foundText } from '../../../domain/issue.ts';
 import type { Cause, CauseMember, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { identityOf, RAW_FIELD, readableKey } from '../../../domain/record.ts';

@@ -2,7 +2,7 @@ import { describeUnproven } from '../../../domain/attention.ts';
 import type { ApiWait } from '../../../domain/delivery/outcome.ts';
 import { ITEM_KINDS, type ItemKind } from '../../../domain/item.ts';
 import { PASSPORT_STATES, type PassportCounts } from '../../../domain/passport.ts';
-import { type ItemCounts, type RunView } from '../../../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts, RunView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { PASSPORTS, STATES, STATES_IN_ORDER, stateWord } from '../../../domain/words/states.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { soonSent } from '../../../observe/standing.ts';

@@ -1,12 +1,12 @@
 // What `npm run generate` makes from the schema of the config: the page about it, and its JSON Schema.
 
-import { FIELD_TYPES, fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../../domain/item.ts';
-import { Profile } from '../../domain/profile.ts';
-import { CasesFile } from '../cases/cases-schema.ts';
-import { Config, StreamKey } from '../config.ts';
-import type { ConnectorSchemas } from '../connectors.ts';
+import { CasesFile } from '../../src/config/cases/cases-schema.ts';
+import { Config, StreamKey } from '../../src/config/config.ts';
+import type { ConnectorSchemas } from '../../src/config/connectors.ts';
+import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-walk.ts';
+import { FIELD_TYPES, fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../../src/domain/item.ts';
+import { Profile } from '../../src/domain/profile.ts';
 import { cell, schemaSections } from './schema-tables.ts';
-import { type SchemaTree, schemaTreeOf } from './schema-walk.ts';
 
 const INTRODUCTION = `# Configuration
 

@@ -1,6 +1,6 @@
 // Tables in Markdown of the fields of a schema.
 
-import type { SchemaTree } from './schema-walk.ts';
+import type { SchemaTree } from '../../src/config/schema/schema-walk.ts';
 
 /**
  * A table in Markdown for an object, followed by a titled table for each object in it.
