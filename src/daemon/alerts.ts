@@ -21,12 +21,15 @@ interface DaemonAlertsOptions {
   care: DaemonCare;
   /** What the last daemon has left. */
   note: DaemonNotes['alerts'] | null;
+  /** Whether a delivery finds out whether the API still refuses what it has refused. */
+  isRefusalOnTrial: () => boolean;
   clock: Clock;
   log: Logger;
 }
 
 /** The alerts of a daemon, which use the new settings after a reload of the config. */
-export function createDaemonAlerts({ runtime, care, note, clock, log }: DaemonAlertsOptions): RunningAlerts {
+export function createDaemonAlerts(options: DaemonAlertsOptions): RunningAlerts {
+  const { runtime, care, note, clock, log } = options;
   const { ledger, secrets, bus } = runtime;
   let settings = runtime.config.alerts.channels;
   let channels = channelsOf(runtime.config);
@@ -44,7 +47,7 @@ export function createDaemonAlerts({ runtime, care, note, clock, log }: DaemonAl
     keep: (kept) => ledger.noteDaemon('alerts', kept),
     rules: () => runtime.config.alerts.rules,
     channels: channelsNow,
-    facts: (watchedSince, firing) => factsOf({ runtime, care, clock, deliveries }, watchedSince, firing),
+    facts: (watchedSince, firing) => factsOf({ ...options, deliveries }, watchedSince, firing),
     watched: () => [
       ...runtime.config.sources.filter(({ schedule }) => schedule !== null).map(({ id }) => id),
       ...(care.backups.configured ? [BACKUPS] : []),
@@ -68,8 +71,11 @@ async function factsOf(
     runtime,
     care,
     clock,
+    isRefusalOnTrial,
     deliveries,
-  }: Pick<DaemonAlertsOptions, 'runtime' | 'care' | 'clock'> & { deliveries: ReturnType<typeof createDeliveryCounts> },
+  }: Pick<DaemonAlertsOptions, 'runtime' | 'care' | 'clock' | 'isRefusalOnTrial'> & {
+    deliveries: ReturnType<typeof createDeliveryCounts>;
+  },
   watchedSince: AlertFacts['watchedSince'],
   firing: readonly KeptAlert[],
 ): Promise<AlertFacts> {
@@ -106,6 +112,7 @@ async function factsOf(
     empty: empty.filter(({ source }) => ids.includes(source)),
     deliveries: deliveries.ofLastHour(),
     refusal: refusalOf(api),
+    isRefusalOnTrial: isRefusalOnTrial(),
     apiDownSince: downSince === null ? null : now - (clock.ticks() - downSince),
     backup: backups.configured
       ? { lastAt: backups.last()?.madeAt ?? null, error: backups.lastTry()?.error ?? null }
@@ -117,7 +124,7 @@ async function factsOf(
 
 function refusalOf(api: Runtime['api']): string | null {
   const state = api.authorization();
-  if (!state.open) return state.reason.message;
+  if (!state.open) return `the ${state.by}: ${state.reason.message}`;
   const refused = Array.from(api.refused(), ([access, { message }]) => `${accessWord(access)}: ${message}`);
   return refused.length === 0 ? null : refused.join(' ');
 }

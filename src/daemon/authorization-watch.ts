@@ -8,7 +8,7 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
 export interface AuthorizationWatchOptions {
-  api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenAccess'>;
+  api: Pick<ApiHealth, 'authorization' | 'refused' | 'isTried' | 'reopen' | 'reopenAccess'>;
   target: Pick<Target, 'probe' | 'rereadKey'>;
   /** Called when the API no longer refuses the key, the plan or a scope. */
   onReopen: () => void;
@@ -146,6 +146,15 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
       if (known.size === 0) await lookNext();
       askAt = clock.ticks();
       await lookNext();
+    },
+    /**
+     * True from the end of a refusal that no answer has proven, for one interval: a delivery is sent to find out, and it may be
+     * refused again.
+     */
+    isOnTrial(): boolean {
+      return Array.from(lastEnds).some(
+        ([access, { at }]) => access !== null && !api.isTried(access) && clock.ticks() - at < intervalMs,
+      );
     },
     start(): void {
       running = watch();

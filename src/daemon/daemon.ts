@@ -173,7 +173,14 @@ export async function createDaemon(options: DaemonOptions) {
     backups,
     pausedUntil: (source) => pausedUntil(source, clock.now()),
   };
-  const alerts = createDaemonAlerts({ runtime: opened, care, note: notes.alerts, clock, log });
+  const alerts = createDaemonAlerts({
+    runtime: opened,
+    care,
+    note: notes.alerts,
+    isRefusalOnTrial: () => refusals.isOnTrial(),
+    clock,
+    log,
+  });
   const pull = announced(opened, { queues, emit, reads, log, scrub });
   const runtime: Runtime = { ...opened, care, alerts, pull };
 

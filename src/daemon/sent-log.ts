@@ -3,6 +3,7 @@ import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { kindWord } from '../domain/words/states.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type Logger, withoutLogFields } from '../lib/logging/logging.ts';
+import { isStillUnconfirmed } from '../observe/event-bus.ts';
 
 const EVERY_MS = 60_000;
 
@@ -60,7 +61,7 @@ export function createSentLog({ log, clock }: { log: Pick<Logger, 'info'>; clock
   return {
     observe(event: ProgressEvent): void {
       if (event.type === 'run_ended') report();
-      if (event.type !== 'settled') return;
+      if (event.type !== 'settled' || isStillUnconfirmed(event)) return;
       const { operation, state } = event;
       if (state === 'delivered') sent.set(operation, (sent.get(operation) ?? 0) + 1);
       else if (isOther(state)) others.set(state, (others.get(state) ?? 0) + 1);

@@ -67,6 +67,11 @@ export function hasFailed({ state, failedAgain }: ProgressEvent & { type: 'settl
   return (state === 'rejected' || state === 'blocked' || state === 'parked') && !failedAgain;
 }
 
+/** True if a read-back has found nothing about a delivery, which stays unconfirmed: nothing was sent, and nothing has changed. */
+export function isStillUnconfirmed({ state, times }: ProgressEvent & { type: 'settled' }): boolean {
+  return state === 'in_doubt' && times === null;
+}
+
 /** Computes how many rows each page of a run has read, because an event reports the sum of the stream. */
 export function createRowsRead() {
   const readBefore = new Map<string, Map<string, number>>();

@@ -7,7 +7,7 @@ import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
 import { RUN_RESULTS } from '../domain/ports/intake.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { QUEUE_NAMES, type QueueCounts } from '../domain/ports/queues.ts';
-import { createRowsRead, hasFailed } from './event-bus.ts';
+import { createRowsRead, hasFailed, isStillUnconfirmed } from './event-bus.ts';
 import { API_STANDINGS } from './health.ts';
 import type { Figures, Standing } from './standing.ts';
 
@@ -234,7 +234,7 @@ function createEventMetrics({ counter, histogram }: Instruments) {
         rowsRead.ended(event.source);
         runs.inc({ source: event.source, result: event.result });
       } else if (event.type === 'settled') {
-        settled.inc({ operation: event.operation, state: event.state });
+        if (!isStillUnconfirmed(event)) settled.inc({ operation: event.operation, state: event.state });
         if (hasFailed(event)) failed.inc({ operation: event.operation });
         if (event.latencyMs !== null) duration.observe({ operation: event.operation }, event.latencyMs / 1000);
       }

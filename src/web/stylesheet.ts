@@ -125,6 +125,7 @@ main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
 .columns > .card { margin: 0; }
 .columns.four { grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); }
 .row { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; }
+.row > *, .head > *, .standing > li { min-width: 0; }
 .figure { font-size: 1.7rem; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; }
 
 .scroll { overflow-x: auto; position: relative; }

@@ -23,6 +23,7 @@ const HOSTILE = [
   '@SUM(1+1)',
   '&lt;script&gt; &amp; {{7*7}} ${7*7}',
   '‮gnp.exe',
+  'W'.repeat(300),
 ];
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 const COLUMN = `<b onclick=${RUN}>`;
@@ -84,6 +85,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     await runtime.ledger.endAction(id, text);
     browser = await startBrowser();
     page = await browser.context.newPage();
+    await page.setViewportSize({ width: 390, height: 844 });
     page.on('dialog', (dialog) => {
       complaints.push(`dialog: ${dialog.message()}`);
       void dialog.dismiss();
@@ -121,9 +123,12 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     !path.startsWith(BOARD_PATH) && !/^\/(?:api|assets|live|healthz|readyz|livez|metrics)\b/.test(path);
   const isFile = (path: string) => /\.(?:csv|xlsx)$|pdf$|\/uploads\//.test(path);
 
-  /** Finds parts of a page that can only come from hostile data. */
+  /** Finds parts of a page that can only come from hostile data, and whether the page is wider than a phone. */
   const HARM = `({
     ran: window.hostile === 1,
+    wide: document.documentElement.scrollWidth <= document.documentElement.clientWidth ? [] :
+      [...document.querySelectorAll('body *')].filter((element) => element.getBoundingClientRect().right > innerWidth)
+        .map((element) => element.cloneNode().outerHTML),
     marks: [...document.querySelectorAll('*')].filter((element) =>
       [...element.attributes].some(({ name, value }) =>
         /^on/i.test(name) || name === 'style' || (/^(href|src|action|formaction|xlink:href)$/i.test(name) && /^\\s*(javascript|vbscript|data:.)/i.test(value) && value !== 'data:,'))
@@ -156,6 +161,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
             path,
             query,
             ran: false,
+            wide: [],
             marks: [],
             scripts: '/assets/live.js',
             foreign: 0,

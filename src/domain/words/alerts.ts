@@ -93,9 +93,9 @@ export const ALERTS = {
   key_refused: {
     setting: 'keyRefused',
     about: null,
-    subjects: ['The API refuses the key', 'The API accepts the key again'],
+    subjects: ['The API refuses the key, the plan or a scope', 'The API refuses nothing any more'],
     title: 'The API refuses the key, the plan or a scope.',
-    cure: 'Everything stays due. See what the key may do.',
+    cure: 'What needs it stays due. See what the key may do.',
     command: 'dpp-sync check',
     guide: 'operations.md#the-key-was-revoked',
   },

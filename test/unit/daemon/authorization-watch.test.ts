@@ -181,4 +181,25 @@ describe('the authorization watch', () => {
     }
     expect([errors(), asked.filter((what) => what === 'probe').length]).toEqual([1, 4]);
   });
+
+  it('a refusal that ended without proof is on trial until an answer shows that the API grants it, or for a minute', async () => {
+    start();
+    answers.probe = scopes('yes', 'unknown', 'unknown');
+    const refuse = async () => {
+      api.observe(denied('scope'), 'product.create');
+      await pass(LOOK_MS);
+    };
+    await refuse();
+    expect(watch.isOnTrial()).toBe(false);
+    await pass(INTERVAL_MS);
+    expect([api.refused().size, watch.isOnTrial()]).toEqual([0, true]);
+    api.observe({ kind: 'accepted', evidence: 'echo', remoteId: 1 }, 'product.create');
+    expect(watch.isOnTrial()).toBe(false);
+    await refuse();
+    await pass(INTERVAL_MS);
+    expect(watch.isOnTrial()).toBe(true);
+    // No delivery was left to find out.
+    await pass(INTERVAL_MS);
+    expect([api.refused().size, watch.isOnTrial()]).toEqual([0, false]);
+  });
 });

@@ -5,12 +5,14 @@ import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import { logFields, withLogFields } from '../../../src/lib/logging/logging.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
+const SENT = { sentAt: 1, answeredAt: 2 };
+
 function createWard() {
   const clock = createManualClock();
   const lines: { fields: object; message: string }[] = [];
   const info = (fields: object, message: string) => void lines.push({ fields: { ...logFields(), ...fields }, message });
   const log = createSentLog({ log: { info }, clock });
-  const settle = (operation: Operation, state: DeliveryState, count: number) => {
+  const settle = (operation: Operation, state: DeliveryState, count: number, times: typeof SENT | null = SENT) => {
     for (let at = 0; at < count; at += 1) {
       log.observe({
         type: 'settled',
@@ -19,7 +21,7 @@ function createWard() {
         operation,
         state,
         revision: 1,
-        times: null,
+        times,
         status: null,
         latencyMs: null,
         reason: null,
@@ -41,6 +43,8 @@ it('the log says once a minute what was sent, by kind and operation, and nothing
   settle('bom_item.create', 'delivered', 1);
   settle('product.update', 'rejected', 3);
   settle('product.update', 'in_doubt', 2);
+  // These were looked up, and are as they were.
+  settle('product.update', 'in_doubt', 5, null);
   clock.advance(59_000);
   await turn();
   expect(lines).toEqual([]);
