@@ -94,12 +94,13 @@ function throttledFault(
  * @param options.of the sources or products whose deliveries count; undefined for all deliveries
  */
 export async function leftAwayFault(
-  { api, ledger, config, unreadable }: Runtime,
+  { api, ledger, config, unreadable, proving }: Runtime,
   { before, of }: { before: number; of: WorkOf | undefined },
 ): Promise<Fault | null> {
   // Deliveries that wait for an unreadable list do not count here.
   const isUnreadable = unreadable() !== null;
-  const suspended = suspendedBy([...api.refused().keys(), ...(isUnreadable ? LIST_ACCESSES : [])], config.profile);
+  const refused = [...api.refused().keys(), ...(isUnreadable ? LIST_ACCESSES : [])];
+  const suspended = suspendedBy(refused, config.profile, proving());
   const left = await ledger.leftAway({ before, suspended, of });
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;
@@ -113,7 +114,7 @@ export async function leftAwayFault(
   });
 }
 
-/** The fault for unconfirmed deliveries that wait for an unreadable list, if nothing else is left to do. */
+/** The fault for deliveries that wait for an unreadable list, if nothing else is left to do. */
 async function unreadableFault(
   runtime: Runtime,
   { waitMs, since, of, outstanding, now }: WaitLimit,
@@ -121,12 +122,13 @@ async function unreadableFault(
   const { ledger, config, passports } = runtime;
   const unreadable = runtime.unreadable();
   if (unreadable === null || outstanding > 0 || now - Math.max(unreadable.since, since) < waitMs) return null;
-  const readBack = suspendedBy(LIST_ACCESSES, config.profile);
+  // The changed products that wait for the proof of an import wait for the list of that proof.
+  const readBack = suspendedBy(LIST_ACCESSES, config.profile, runtime.proving());
   const lookedUp = { ...readBack, unconfirmed: { ...readBack.unconfirmed, answered: true as const } };
   if ((await ledger.nextDueAt({ suspended: lookedUp, of })) !== null || (await passports.evaluate()) > 0) return null;
-  const { unconfirmed } = await ledger.countSuspended(lookedUp);
+  const { due, unconfirmed } = await ledger.countSuspended(lookedUp);
   const suspended = (await runtime.reads.suspended()).reduce((sum, { creates }) => sum + creates, 0);
-  const wait = waitWords(unconfirmed, suspended);
+  const wait = waitWords({ unconfirmed, due, creates: suspended });
   if (unreadable.local) return fault('machine.limit', `Nothing can be read: ${unreadable.reason} ${wait}`);
   const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;
   return fault('api.unreachable', message, {
@@ -135,12 +137,13 @@ async function unreadableFault(
   });
 }
 
-function waitWords(unconfirmed: number, suspended: number): string {
+function waitWords({ unconfirmed, due, creates }: { unconfirmed: number; due: number; creates: number }): string {
   const deliveries = (count: number) => (count === 1 ? '1 delivery waits' : `${count} deliveries wait`);
   const waiting =
     unconfirmed === 0 ? [] : [`${deliveries(unconfirmed)} to be looked up, because dpp-sync cannot read the list.`];
-  const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for the list, so that no item is created twice.`];
-  return [...waiting, ...creates].join(' ');
+  const proof = due === 0 ? [] : [`${deliveries(due)} until the list has shown what an import has done.`];
+  const suspended = creates === 0 ? [] : [`${deliveries(creates)} for the list, so that no item is created twice.`];
+  return [...waiting, ...proof, ...suspended].join(' ');
 }
 
 const LISTS: Record<ListName, string> = { product: 'products', material: 'materials', publications: 'publications' };
@@ -200,9 +203,10 @@ const LISTS_FOR_CREATES: Record<ListableKind, readonly Access[]> = {
   material: ['material.list'],
 };
 
-async function leftOf({ ledger, reads, api, config }: Runtime, accesses: readonly Access[]): Promise<string> {
+async function leftOf({ ledger, reads, api, config, proving }: Runtime, accesses: readonly Access[]): Promise<string> {
   const refused = accesses.filter((access) => api.refused().has(access));
-  const { due, unconfirmed } = await ledger.countSuspended(suspendedBy(refused, config.profile));
+  const paused = refused.includes('product.list') ? proving() : [];
+  const { due, unconfirmed } = await ledger.countSuspended(suspendedBy(refused, config.profile, paused));
   const unlisted = (await reads.suspended())
     .filter(({ kind }) => refused.some((access) => LISTS_FOR_CREATES[kind].includes(access)))
     .reduce((sum, { creates }) => sum + creates, 0);

@@ -70,7 +70,7 @@ export interface RuntimeOptions {
 /** All parts of one process that works on a ledger. A pull and a correction start the workers when there is something to map. */
 export interface Runtime
   extends Pick<OpenedLedger, 'reads' | 'counting' | 'voided'>,
-    Pick<Delivery, 'engine' | 'passports' | 'recheck' | 'platform' | 'unreadable' | 'holdWrites'>,
+    Pick<Delivery, 'engine' | 'passports' | 'recheck' | 'platform' | 'unreadable' | 'proving' | 'holdWrites'>,
     Pick<Pulls, 'pull' | 'pulling' | 'hasPull' | 'correct' | 'stopRun'>,
     Pick<Replays, 'replay' | 'replayForm'> {
   config: RuntimeConfig;
@@ -298,6 +298,7 @@ function connect(
     platform,
     api,
     unreadable: delivery.unreadable,
+    proving: delivery.proving,
     holdWrites: delivery.holdWrites,
     ...pulls,
     ...replays,

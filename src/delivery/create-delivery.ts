@@ -147,6 +147,8 @@ export function createDelivery(options: DeliveryOptions) {
     platform: createPlatformRequests(parts),
     /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
     unreadable: () => unconfirmed.unreadable() ?? contact.unreadable(),
+    /** The operations that wait until a list shows the products of an import. */
+    proving: () => bulk.proving(),
     /** Replaces the configured ceiling in requests per second; null for none. */
     setMaxRate(maxRate: number | null) {
       gate.setCeiling(maxRate);

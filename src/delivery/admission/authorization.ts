@@ -179,7 +179,9 @@ export function suspendedBy(
   const lists = LIST_ACCESSES.filter((list) => accesses.includes(list));
   const isReadBack = (operation: Operation): boolean => {
     const list = listShowing(operation);
-    return list !== null && lists.includes(accessOf(list)) && unconfirmedPolicy(operation, profile) === 'read_back';
+    // An import that is paused awaits the list of a proof, and so do its deliveries without an answer.
+    const isLookedUp = paused.includes(operation) || unconfirmedPolicy(operation, profile) === 'read_back';
+    return list !== null && lists.includes(accessOf(list)) && isLookedUp;
   };
   return {
     operations: [...new Set([...OPERATIONS.filter((operation) => accesses.includes(operation)), ...paused])],

@@ -130,6 +130,8 @@ export function createBulkImports(options: BulkImportsOptions) {
     return isKnownByAnswer && !mayComeLate ? endedAt + lostSettlesWithinMs : null;
   }
 
+  const proving = (): Operation[] => (changes.isUnderWay() ? ['product.import'] : []);
+
   return {
     /** Decides how imports are used for the products that wait. Call it before requests are admitted. */
     async prepare(waiting: Record<ImportUse, number>) {
@@ -150,11 +152,10 @@ export function createBulkImports(options: BulkImportsOptions) {
     // imports would need.
     /** The smallest number of new products in an import. Fewer new products are sent one by one. */
     fewest: () => (isSplitting() ? createsMin : 1),
-    /** The operations that wait for the list of a proof. */
-    paused: (): Operation[] => [
-      ...(changes.isUnderWay() ? (['product.import'] as const) : []),
-      ...(creates.isWorthWaiting() ? (['product.create'] as const) : []),
-    ],
+    /** The operations that wait for as long as the list of a proof cannot be read. */
+    proving,
+    /** The operations that wait for the list of a proof now. */
+    paused: (): Operation[] => [...proving(), ...(creates.isWorthWaiting() ? (['product.create'] as const) : [])],
 
     /** Call it when these deliveries are sent as one import. */
     begin(deliveries: readonly (DeliveryName & { operation: Operation })[]) {

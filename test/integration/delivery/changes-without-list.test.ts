@@ -78,3 +78,14 @@ describe.each([403, 404])('changed products of a platform whose list of products
     expect(named('Second')).toBe(COUNT);
   });
 });
+
+it('a sync gives up after its wait if the list that has to prove an import of changed products cannot be read', async () => {
+  await given('hold', 503);
+  const report = await world.sync({ waitMs: 1000 });
+  expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
+  expect(report.fault?.message).toContain('list of products could not be read for 1 s');
+  expect(report.fault?.message).toContain(
+    `1 delivery waits to be looked up, because dpp-sync cannot read the list. ${COUNT - 1} deliveries wait until the list has shown what an import has done.`,
+  );
+  expect(named('Second')).toBe(1);
+});

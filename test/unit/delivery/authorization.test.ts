@@ -163,4 +163,13 @@ describe('suspended work', () => {
     expect([unconfirmed.operations, unconfirmed.kinds]).toEqual([['passport.unpublish'], ['passport']]);
     expect(suspendedBy(LIST_ACCESSES, Profile.parse({ idempotency: 'honoured' })).unconfirmed.operations).toEqual([]);
   });
+
+  it('unconfirmed imports of changed products also wait for a refused list while the list has to prove an import', () => {
+    const { operations, unconfirmed } = suspendedBy(['product.list'], profile, ['product.import']);
+    expect(operations).toEqual(['product.import']);
+    expect(unconfirmed.operations).toEqual(['product.create', 'product.import']);
+    expect(suspendedBy(['material.list'], profile, ['product.import']).unconfirmed.operations).not.toContain(
+      'product.import',
+    );
+  });
 });
