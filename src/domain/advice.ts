@@ -10,7 +10,16 @@ import { hasTrait, isReasonCode, type Reason, type ReasonCode } from './delivery
 import type { Issue } from './issue.ts';
 import type { ItemKind, SubjectKind } from './item.ts';
 import type { GuardedRead } from './ports/intake.ts';
-import { API_TROUBLES, GUARD, GUARD_TITLES, HELD_RUN, LOST_ROW, MISSING_PARTS, type Step } from './words/holds.ts';
+import {
+  API_TROUBLES,
+  GUARD,
+  GUARD_TITLES,
+  HELD_RUN,
+  LOST_ROW,
+  MISSING_PARTS,
+  MISSING_PARTS_UNREAD,
+  type Step,
+} from './words/holds.ts';
 import { FIELD, wordsOfIssue } from './words/issues.ts';
 import { REASONS } from './words/reasons.ts';
 import { FAILED_RUN, GONE, kindWord, PASSPORT_WRITES, STATES } from './words/states.ts';
@@ -158,16 +167,34 @@ export function adviceOnIssue(issue: Issue, source: string): Advice {
 /** The kind of an item that no row gives; `part` for one that may be a product or a material. */
 export type MissingKind = ItemKind | 'part';
 
-/** What to do about items that no row gives, and that other rows name. */
-export function adviceOnMissingParts(kind: MissingKind, source: string): Advice {
+/** At most this many sources are named in a sentence. */
+const SOURCES_NAMED = 3;
+
+/**
+ * What to do about items that no row gives, and that other rows name.
+ *
+ * @param source the source whose rows name them
+ * @param unread sources that may give such items, and that were not read completely yet
+ */
+export function adviceOnMissingParts(kind: MissingKind, source: string, unread: readonly string[] = []): Advice {
   const { title, meaning, cure, command } = MISSING_PARTS;
+  const [first] = unread;
   const noun = kind === 'part' ? 'Part' : capitalised(kindWord(kind));
   return {
-    title: title.replace('ITEMS', `${noun}s`),
+    title: (first === undefined ? title : MISSING_PARTS_UNREAD.title).replace('ITEMS', `${noun}s`),
     meaning,
-    cure,
-    command: command.replace('SOURCE', () => shellWord(source)),
+    cure: first === undefined ? cure : `${cureOfUnread(unread)} ${cure}`,
+    command: command.replace('SOURCE', () => shellWord(first ?? source)),
   };
+}
+
+function cureOfUnread(unread: readonly string[]): string {
+  const others = unread.length - SOURCES_NAMED;
+  const names = [...unread.slice(0, SOURCES_NAMED), ...(others > 0 ? [counted(others, 'other source')] : [])];
+  const last = names.pop() ?? '';
+  const { cure, cureOfSeveral } = MISSING_PARTS_UNREAD;
+  if (names.length === 0) return cure.replace('SOURCES', () => last);
+  return cureOfSeveral.replace('SOURCES', () => `${names.join(', ')} and ${last}`);
 }
 
 /** What to do about an export that the guard holds. */

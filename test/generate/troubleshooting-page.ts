@@ -7,6 +7,7 @@ import {
   GUARD,
   HELD_RUN,
   MISSING_PARTS,
+  MISSING_PARTS_UNREAD,
   UNREAD_LIST,
   UNUSED_IMPORTS,
 } from '../../src/domain/words/holds.ts';
@@ -119,6 +120,14 @@ export function troubleshootingPage(): string {
     ['a run is held', ...cellsOf(wordsOfHold(HELD_RUN))],
     ...Object.values(API_TROUBLES).map((words) => ['the platform takes nothing', ...cellsOf(words)]),
     ['a part is in no file', ...cellsOf({ ...MISSING_PARTS, title: MISSING_PARTS.title.replace('ITEMS', 'Parts') })],
+    [
+      'a part is in no file',
+      ...cellsOf({
+        ...MISSING_PARTS,
+        title: MISSING_PARTS_UNREAD.title.replace('ITEMS', 'Parts'),
+        cure: `${MISSING_PARTS_UNREAD.cure.replace('SOURCES', 'SOURCE')} ${MISSING_PARTS.cure}`,
+      }),
+    ],
     ...Object.values(UNREAD_LIST).map((words) => ['a list is not read', ...cellsOf(words)]),
     ...Object.values(UNUSED_IMPORTS).map((words) => ['imports are not used', ...cellsOf(words)]),
   ];

@@ -94,6 +94,12 @@ export const MISSING_PARTS = {
   cure: 'Add the missing rows to the source that has such items, or correct the rows that name them.',
   command: 'dpp-sync sync SOURCE',
 } as const satisfies Words;
+/** The same while sources that may have the missing rows were not read completely yet. `SOURCES` stands for them. */
+export const MISSING_PARTS_UNREAD = {
+  title: 'ITEMS that rows name are in no file that was read.',
+  cure: 'Read SOURCES first: it may have the missing rows, and was not read completely yet.',
+  cureOfSeveral: 'Read SOURCES first: they may have the missing rows, and were not read completely yet.',
+} as const;
 
 /** Why the API takes no requests, or refuses some. */
 export const API_TROUBLES = {

@@ -12,7 +12,7 @@ import type { DashboardReads } from './catalog.ts';
 import { isPublished, VALUES_MAX } from './group-figures.ts';
 
 /** At most this many waiting items are looked at, the oldest first: what waits for a sent item does not wait for long. */
-const LOOKED_AT_MAX = 10_000;
+const LOOKED_AT_MAX = 50_000;
 /** If more items than this wait, the result is used again for a time. */
 const FEW = 500;
 const KEPT_MS = 10_000;
@@ -29,6 +29,19 @@ interface Waiting {
   since: number | null;
 }
 
+/** How far a source of the config was read. The flags are 0 or 1. */
+interface Reading {
+  source: string;
+  /** Whether it is being read. */
+  isRead: number;
+  /** Whether it was never read completely. */
+  isUnread: number;
+  /** Whether no read of it has ended. */
+  isNew: number;
+  /** While it is read or mapped: when that read began. What was staged since then may find its part in the rest of the read. */
+  before: number | null;
+}
+
 const NAMED_IN_QUARANTINE = `SELECT h.product_key FROM holds h JOIN records r ON r.id = h.record_id
   WHERE h.product_key IS NOT NULL AND ${IS_QUARANTINED}
   UNION SELECT m.material_key FROM held_materials m JOIN records r ON r.id = m.record_id WHERE ${IS_QUARANTINED}`;
@@ -38,14 +51,15 @@ const isGiven = (kind: string, key: string) =>
      AND ((t.record_id IS NOT NULL AND t.missing_since IS NULL) OR nullif(t.remote_id, 'null') IS NOT NULL))`;
 const SQL = {
   count: column<[], number>("SELECT count(*) FROM items WHERE state = 'waiting'"),
-  // While a source of the config is read or mapped, and before it was read for the first time, the rows that make the missing items
-  // may still come.
-  readBefore: column<[string], number | null>(
-    `SELECT min(CASE WHEN NOT EXISTS (SELECT 1 FROM runs c WHERE c.source = e.value AND c.result = 'complete' AND c.cause <> 'upload')
-         AND NOT EXISTS (SELECT 1 FROM streams s WHERE s.source = e.value AND s.complete_read IS NOT NULL) THEN 0
-       WHEN r.ended_at IS NULL OR EXISTS (SELECT 1 FROM streams s JOIN records w ON w.stream_id = s.id AND w.state = 'pending'
-         WHERE s.source = e.value) THEN r.started_at END)
-     FROM json_each(?) e LEFT JOIN runs r ON r.id = (SELECT max(l.id) FROM runs l WHERE l.source = e.value AND l.cause <> 'upload')`,
+  reading: statement<[string], Reading>(
+    `SELECT e.value AS source, r.ended_at IS NULL AND r.id IS NOT NULL AS isRead,
+       NOT EXISTS (SELECT 1 FROM runs c WHERE c.source = e.value AND c.result = 'complete' AND c.cause <> 'upload')
+         AND NOT EXISTS (SELECT 1 FROM streams s WHERE s.source = e.value AND s.complete_read IS NOT NULL) AS isUnread,
+       NOT EXISTS (SELECT 1 FROM runs c WHERE c.source = e.value AND c.ended_at IS NOT NULL AND c.cause <> 'upload') AS isNew,
+       CASE WHEN r.ended_at IS NULL OR EXISTS (SELECT 1 FROM streams s JOIN records w ON w.stream_id = s.id AND w.state = 'pending'
+         WHERE s.source = e.value) THEN r.started_at END AS before
+     FROM json_each(?) e LEFT JOIN runs r ON r.id = (SELECT max(l.id) FROM runs l WHERE l.source = e.value AND l.cause <> 'upload')
+     ORDER BY e.key`,
   ),
   waiting: statement<[{ before: number | null; limit: number }], Waiting>(
     `SELECT w.id, w.source, CASE WHEN f.either = 1 THEN 'part' ELSE f.kind END AS kind, f.key AS missing,
@@ -71,6 +85,7 @@ const keptWaiting = perDatabase(() => ({
   sources: '',
   until: 0,
   waiting: [] as Waiting[],
+  readings: [] as Reading[],
 }));
 
 type Reads = Pick<DashboardReads, 'db' | 'passportRules' | 'now'>;
@@ -82,11 +97,31 @@ function waitingItems(reads: Reads): Waiting[] {
   const sources = JSON.stringify(reads.passportRules.sources);
   if (kept.sources === sources && (kept.version === version || reads.now() < kept.until)) return kept.waiting;
   const count = SQL.count(reads).get() ?? 0;
-  const before = count === 0 ? null : (SQL.readBefore(reads).get(sources) ?? null);
+  const readings = count === 0 ? [] : SQL.reading(reads).all(sources);
+  const begun = readings.flatMap(({ before }) => before ?? []);
+  const before = begun.length === 0 ? null : Math.min(...begun);
   const found = count === 0 ? [] : SQL.waiting(reads).all({ before, limit: LOOKED_AT_MAX });
-  const waiting = found.filter(({ id }, at) => found[at - 1]?.id !== id);
-  Object.assign(kept, { version, sources, waiting, until: count > FEW ? reads.now() + KEPT_MS : 0 });
+  const waiting = found.filter(({ id, kind }, at) => found[at - 1]?.id !== id && !mayStillCome(reads, readings, kind));
+  Object.assign(kept, { version, sources, waiting, readings, until: count > FEW ? reads.now() + KEPT_MS : 0 });
   return waiting;
+}
+
+/** The sources whose rows may make items of this kind. No source of products alone gives a material. */
+function giversOf(reads: Reads, readings: readonly Reading[], kind: MissingKind): Reading[] {
+  const { partSources } = reads.passportRules;
+  return kind === 'material' ? readings.filter(({ source }) => partSources.includes(source)) : [...readings];
+}
+
+/** True during the first reads of the sources: a source that comes later may have the missing rows. */
+function mayStillCome(reads: Reads, readings: readonly Reading[], kind: MissingKind): boolean {
+  if (!readings.some(({ isRead }) => isRead === 1)) return false;
+  return giversOf(reads, readings, kind).some(({ isNew, isUnread }) => isNew === 1 && isUnread === 1);
+}
+
+/** The sources that may have missing items of this kind, and that were not read completely yet. */
+function unreadGivers(reads: Reads, kind: MissingKind): string[] {
+  const { readings } = keptWaiting(reads);
+  return giversOf(reads, readings, kind).flatMap(({ source, isUnread }) => (isUnread === 1 ? [source] : []));
 }
 
 const idOf = ({ source, kind }: Pick<Waiting, 'source' | 'kind'>) => causeId('part', source, kind);
@@ -122,7 +157,7 @@ export function causesOfMissingParts(reads: DashboardReads): FoundCause[] {
         code: 'part.missing',
         field: null,
         count: members.length,
-        ...adviceOnMissingParts(first.kind, first.source),
+        ...adviceOnMissingParts(first.kind, first.source, unreadGivers(reads, first.kind)),
         passportsHeld: new Set(members.map(({ product }) => product).filter((key) => unpublished.has(key))).size,
         firstSeenAt: times.length === 0 ? null : Math.min(...times),
         lastSeenAt: times.length === 0 ? null : Math.max(...times),

@@ -366,19 +366,50 @@ describe('an item that no row gives as a cause', () => {
     expect(views().causes({ type: 'part' })).toHaveLength(1);
   });
 
-  it('no part is missing before every source of the config was read, and no step leads to a cause that there is not', async () => {
-    const both = views({ ...RULES, sources: ['erp', 'plm'] });
+  it('a part that a source may have which was never read completely is missing, and that source is named', async () => {
+    const rules = { ...RULES, sources: ['erp', 'plm', 'shop'], partSources: ['erp', 'plm'] };
+    const told = () => {
+      const [cause] = views(rules).causes({ type: 'part' });
+      const steps = views(rules).why('1')?.steps ?? [];
+      return cause === undefined
+        ? [steps.filter(({ cause: of }) => of !== null && of !== undefined).length]
+        : [cause.title, cause.cure?.split('. ')[0], cause.command, steps.some(({ cause: of }) => of === cause.id)];
+    };
     await stageRows(fixture.ledger, { 1: items(product('1'), bomItem('L1', '1', 'M-1')) });
-    const told = () => [
-      both.causes({ type: 'part' }).length,
-      (both.why('1')?.steps ?? []).filter(({ cause }) => cause !== null && cause !== undefined).length,
+    const unread = [
+      'Materials that rows name are in no file that was read.',
+      'Read plm first: it may have the missing rows, and was not read completely yet',
+      'dpp-sync sync plm',
+      true,
     ];
-    expect(told()).toEqual([0, 0]);
-    for (const [result, expected] of [['failed', 0] as const, ['complete', 1] as const]) {
-      const { runId } = await fixture.ledger.startRun({ ...START, source: 'plm', streams: ['default'] });
-      await fixture.ledger.endRun({ runId, result });
-      expect(told()).toEqual([expected, expected]);
-    }
+    expect(told()).toEqual(unread);
+    // During the first reads of all sources nobody has to do anything.
+    const other = await fixture.ledger.startRun({ ...START, source: 'shop', streams: ['default'] });
+    expect(told()).toEqual([0]);
+    await fixture.ledger.endRun({ runId: other.runId, result: 'complete' });
+    const first = await fixture.ledger.startRun({ ...START, source: 'plm', streams: ['default'] });
+    expect(told()).toEqual([0]);
+    await fixture.ledger.endRun({ runId: first.runId, result: 'failed' });
+    expect(told()).toEqual(unread);
+    const { runId } = await fixture.ledger.startRun({ ...START, source: 'plm', streams: ['default'] });
+    await fixture.ledger.endRun({ runId, result: 'complete' });
+    expect(told()).toEqual([
+      'Materials that rows name are in no file.',
+      'Add the missing rows to the source that has such items, or correct the rows that name them.',
+      'dpp-sync sync erp',
+      true,
+    ]);
+  });
+
+  it('a component that a source of products may have is missing, and that source is named', async () => {
+    await stageRows(fixture.ledger, { 1: items(product('1'), part('L1', '1', 'X')) });
+    const [cause] = views({ ...RULES, sources: ['erp', 'a', 'b', 'c', 'd'], partSources: ['erp'] }).causes({
+      type: 'part',
+    });
+    expect([cause?.title, cause?.cure]).toEqual([
+      'Parts that rows name are in no file that was read.',
+      expect.stringMatching(/^Read a, b, c and 1 other source first: they may have the missing rows, and were not/),
+    ]);
   });
 });
 
