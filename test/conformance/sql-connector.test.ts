@@ -23,7 +23,7 @@ const MODES = [
 /** Takes the names of the checks from the fixtures for SQLite, because the samples have the same names for each database. */
 function suite(fixturesOf: (watermark: object) => Promise<ConnectorFixtures> | ConnectorFixtures): void {
   describe.each(MODES)('%s', (_name, watermark) => {
-    for (const [at, { name }] of connectorChecks(sql, NAMES_ONLY).entries()) {
+    for (const [at, { name }] of connectorChecks(sql, sqliteFixtures(folder, watermark)).entries()) {
       it(name, async () => {
         await connectorChecks(sql, await fixturesOf(watermark))[at]?.run();
       });
@@ -32,7 +32,6 @@ function suite(fixturesOf: (watermark: object) => Promise<ConnectorFixtures> | C
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-sql-'));
-const NAMES_ONLY = sqliteFixtures(folder, {});
 afterAll(() => removeFolder(folder));
 
 function serverSuite(start: () => Promise<DatabaseServer>): void {

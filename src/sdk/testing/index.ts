@@ -4,6 +4,7 @@ export { connectorChecks } from './connector-checks.ts';
 export type { ApiPaging, ApiRequest, InRequest, PageSize, RestApi, RestFixtures, TokensOf } from './rest-api.ts';
 export { restChecks, restChecksLeftOut } from './rest-checks.ts';
 export type {
+  ChangingSource,
   ConnectorCheck,
   ConnectorFixtures,
   Damage,

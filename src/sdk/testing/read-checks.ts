@@ -27,10 +27,11 @@ export const readChecks: CheckMaker = (connector, fixtures) => {
       run: () => run(sourceUnderTest({ connector, folder, settings: sample }), sample),
     }));
   return [
-    ...onSamples('reads every row', async (source, { rows: count, withIssues = 0 }) => {
+    ...onSamples('reads every row', async (source, { rows: count, withIssues = 0, first }) => {
       const rows = await source.rows();
       assert.equal(rows.length, count, 'The fixtures name another number of rows.');
       assert.equal(rows.filter(hasIssues).length, withIssues, 'The fixtures name another number of rows with issues.');
+      if (first !== undefined) assert.deepEqual(rows[0]?.fields, first, 'The first row has other fields than `first`.');
       for (const issue of rows.flatMap((row) => row.issues ?? [])) {
         assert.match(issue.code, /^[a-z]+\.[a-z_]+$/, 'The code of an issue is like `row.columns`.');
         assert.match(issue.message, /^[\p{Lu}\p{N}"'`].*\.$/su, `An issue is a full sentence: ${issue.message}`);
@@ -40,6 +41,11 @@ export const readChecks: CheckMaker = (connector, fixtures) => {
     ...onSamples('gives fields that survive JSON', async (source) => {
       for (const { fields } of await source.rows()) {
         assert.deepEqual(JSON.parse(JSON.stringify(fields)), fields, 'A field has a value that JSON cannot hold.');
+        assert.equal(
+          roundedIn(fields),
+          null,
+          'A field has a number above 2^53, which may have been rounded: give it as text.',
+        );
       }
     }),
     ...onSamples('reads the same rows again', async (source) => {
@@ -57,6 +63,12 @@ export const readChecks: CheckMaker = (connector, fixtures) => {
             const source = sourceUnderTest({ connector, folder: at, settings });
             await assertPages(source.pages());
             const rows = await rowsOf(source.pages());
+            const objects = new Set(rows.map(({ fields }) => fields));
+            assert.equal(
+              objects.size,
+              rows.length,
+              'Two rows share the object `fields`, so both have the later values.',
+            );
             assert.equal(rows.length, LARGE_ROWS, '`large` made another number of rows than it was asked for.');
             assert.deepEqual(rows.find(hasIssues)?.issues ?? [], [], 'The rows of `large` have no issues.');
             assertPlaces(rows);
@@ -65,6 +77,17 @@ export const readChecks: CheckMaker = (connector, fixtures) => {
     },
   ];
 };
+
+/** An integer that a number cannot hold exactly; null if a value has none. */
+function roundedIn(value: JsonValue): number | null {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : null;
+  if (typeof value !== 'object' || value === null) return null;
+  for (const inner of Object.values(value)) {
+    const rounded = roundedIn(inner);
+    if (rounded !== null) return rounded;
+  }
+  return null;
+}
 
 function hasIssues(row: SourceRow): boolean {
   return (row.issues ?? []).length > 0;
@@ -185,7 +208,7 @@ function withoutEarlier(rows: readonly SourceRow[], earlier: readonly SourceRow[
   return rows.slice(repeated.length);
 }
 
-async function pagesOf(source: AsyncIterable<Page>): Promise<Page[]> {
+export async function pagesOf(source: AsyncIterable<Page>): Promise<Page[]> {
   const pages: Page[] = [];
   for await (const page of source) pages.push(page);
   return pages;

@@ -4,7 +4,34 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Connector, ConnectorHost, OpenSource, Page, ReadMode, SourceRow, StreamCheck } from '../connector.ts';
+import type {
+  Connector,
+  ConnectorHost,
+  FoundColumns,
+  Page,
+  ReadMode,
+  SourceRow,
+  StreamCheck,
+  StreamLook,
+} from '../connector.ts';
+
+interface ReadRequest {
+  mode?: ReadMode;
+  cursor?: JsonValue | null;
+  signal?: AbortSignal;
+  onColumns?: (found: FoundColumns) => void;
+}
+
+/** An open source, as a run has it. */
+export interface OpenUnderTest {
+  check(signal?: AbortSignal): Promise<StreamCheck>;
+  pages(request?: ReadRequest): AsyncIterable<Page>;
+  rows(): Promise<SourceRow[]>;
+  /** Null if the connector cannot look. */
+  look(): Promise<StreamLook | null>;
+  /** Says that the streams with these names were read and stored. */
+  acknowledge(streams: readonly string[]): Promise<void>;
+}
 
 /** A connector with settings, which is used like in the program. */
 export interface SourceUnderTest {
@@ -12,11 +39,16 @@ export interface SourceUnderTest {
   readonly wholeRead: ReadMode;
   /** True if the stream gives changes. */
   readonly givesChanges: boolean;
+  /** Opens the source for as long as `use` runs. */
+  whileOpen<Result>(use: (opened: OpenUnderTest) => Promise<Result>): Promise<Result>;
   check(signal?: AbortSignal): Promise<StreamCheck>;
   /** Opens the source, reads it as far as the consumer goes, and closes it. */
-  pages(request?: { mode?: ReadMode; cursor?: JsonValue | null; signal?: AbortSignal }): AsyncGenerator<Page>;
+  pages(request?: ReadRequest): AsyncGenerator<Page>;
   rows(): Promise<SourceRow[]>;
 }
+
+/** The name of the stream of a source under test. */
+export const STREAM = 'default';
 
 interface SourceSetup {
   connector: Connector;
@@ -34,30 +66,46 @@ export function sourceUnderTest({ connector, folder, settings, onLog = () => {} 
   const wholeRead = reads === 'changes' ? 'changes' : 'snapshot';
   const host = hostAt(folder, onLog);
 
-  async function withSource<Result>(use: (source: OpenSource<unknown>) => Promise<Result>): Promise<Result> {
+  const target = { name: STREAM, options: stream, key: settings.key ?? [] };
+  const signalOr = (signal?: AbortSignal): AbortSignal => signal ?? new AbortController().signal;
+
+  async function open(): Promise<OpenUnderTest & { close(): Promise<void> }> {
     const source = await connector.open(options, host);
+    const pages = ({ mode = wholeRead, cursor = null, signal, onColumns }: ReadRequest = {}) =>
+      source.pull({ ...target, mode, cursor, signal: signalOr(signal), onColumns });
+    return {
+      check: (signal) => source.check({ ...target, signal: signalOr(signal) }),
+      pages,
+      rows: () => rowsOf(pages()),
+      look: async () => (await source.look?.({ ...target, signal: signalOr() })) ?? null,
+      acknowledge: async (streams) => await source.acknowledge?.(streams, signalOr()),
+      close: () => source.close(),
+    };
+  }
+
+  async function whileOpen<Result>(use: (opened: OpenUnderTest) => Promise<Result>): Promise<Result> {
+    const opened = await open();
     try {
-      return await use(source);
+      return await use(opened);
     } finally {
-      await source.close();
+      await opened.close();
     }
   }
 
-  const target = { name: 'default', options: stream, key: settings.key ?? [] };
-  const signalOr = (signal?: AbortSignal): AbortSignal => signal ?? new AbortController().signal;
-  async function* pages({ mode = wholeRead, cursor = null, signal }: Parameters<SourceUnderTest['pages']>[0] = {}) {
-    const source = await connector.open(options, host);
+  async function* pages(request?: ReadRequest): AsyncGenerator<Page> {
+    const opened = await open();
     try {
-      yield* source.pull({ ...target, mode, cursor, signal: signalOr(signal) });
+      yield* opened.pages(request);
     } finally {
-      await source.close();
+      await opened.close();
     }
   }
 
   return {
     wholeRead,
     givesChanges: reads !== 'snapshot',
-    check: (signal) => withSource((source) => source.check({ ...target, signal: signalOr(signal) })),
+    whileOpen,
+    check: (signal) => whileOpen((opened) => opened.check(signal)),
     pages,
     rows: () => rowsOf(pages()),
   };
@@ -149,6 +197,8 @@ export interface Sample extends Settings {
   rows: number;
   /** How many of the rows have issues. */
   withIssues?: number;
+  /** The fields that the first row has to have, such as `{ sku: '000123' }`. Only the author knows the right values. */
+  first?: JsonObject;
 }
 
 /** Something that happens to a source while it is read. */
@@ -180,6 +230,18 @@ export interface ShrinkingSource extends Settings {
   close?(): Promise<void>;
 }
 
+/** A source whose records can be changed while it is read. */
+export interface ChangingSource extends Settings {
+  /**
+   * Changes records, and adds some. Gives what a read has to give for each of them: its fields, or those that identify it and those
+   * that have changed. One of them should get the time or version that the newest record has at this moment, and one should
+   * stand where a read has already been.
+   */
+  change(): Promise<readonly JsonObject[]>;
+  /** Called after the check, for instance to stop a server. */
+  close?(): Promise<void>;
+}
+
 /** What the author of a connector provides, so that the connector can be checked. */
 export interface ConnectorFixtures {
   /** The folder to which paths in options are relative, like the folder of a config file. */
@@ -203,6 +265,8 @@ export interface ConnectorFixtures {
   repeats?: boolean;
   /** Makes a source whose changes have a tombstone for each record that is removed. It may write its files into the folder. */
   shrinking?: (folder: string) => Promise<ShrinkingSource>;
+  /** Makes a source with this many rows whose changes can be read. It may write its files into the folder. */
+  changing?: (rows: number, folder: string) => Promise<ChangingSource>;
   /** The values of secret options in the settings above. */
   secrets?: readonly string[];
 }

@@ -44,7 +44,22 @@ export type Flaw =
   | 'leaves a file open'
   | 'leaves a timer'
   | 'logs the secret'
-  | 'error has the secret';
+  | 'error has the secret'
+  | 'cursor has the secret'
+  | 'warning has the secret encoded'
+  | 'other values than the source has'
+  | 'rounds numbers'
+  | 'shares fields'
+  | 'one read per source'
+  | 'check reads everything'
+  | 'check names other columns'
+  | 'other columns than rows'
+  | 'goes on without columns'
+  | 'takes away what is held'
+  | 'facts stay the same'
+  | 'facts always differ'
+  | 'a look of nothing breaks'
+  | 'loses changes during a read';
 
 const SECRET = 'a-planted-secret-of-the-kit';
 const PAGE_ROWS = 500;
@@ -54,6 +69,7 @@ const Stream = z.strictObject({
     .boolean()
     .optional()
     .describe('Whether a line that begins with `-` removes the record of an earlier line.'),
+  grows: z.boolean().optional().describe('Whether lines may be added while the file is read.'),
 });
 
 interface Reading {
@@ -74,11 +90,14 @@ export function flawedConnector(flaw: Flaw | null, onRow: () => void = () => {})
   const connector = defineConnector({
     id: flaw === 'bad id' ? 'Lines!' : 'lines',
     title: 'Lines of a file',
+    fixedColumns: true,
     reads: 'changes-and-snapshot',
     options: flaw === 'takes unknown options' ? z.looseObject(options.shape) : options,
     streamOptions: Stream,
     async open({ token }, host) {
       if (flaw === 'leaves a timer') setInterval(() => {}, 1e6);
+      let pulls = 0;
+      const read = new Set<string>();
       const fail = flaw === 'error has the secret' ? ` with ${token}` : '';
       return {
         async check({ options: stream, signal }) {
@@ -86,15 +105,34 @@ export function flawedConnector(flaw: Flaw | null, onRow: () => void = () => {})
           if (flaw === 'logs the secret') host.log.debug({ token }, 'The file is opened.');
           const bytes = await sizeOf(host.resolvePath(stream.path), stream.path, fail);
           if (flaw === 'check fails') throw new Error('The check is broken.');
-          return { found: `${bytes} bytes`, columns: ['line'] };
+          if (flaw === 'check reads everything') for await (const _ of linesOf(host.resolvePath(stream.path))) onRow();
+          return { found: `${bytes} bytes`, columns: [flaw === 'check names other columns' ? 'LINE' : 'line'] };
+        },
+        async look({ options: stream }) {
+          const found = await stat(host.resolvePath(stream.path)).catch(() => null);
+          if (flaw === 'a look of nothing breaks' && found === null) throw new TypeError('There is no size.');
+          const facts = found === null ? null : `${found.size} ${found.mtimeMs}`;
+          return { facts: lookedAt(facts, flaw), againMs: 1_000 };
         },
         async *pull(request) {
           const path = host.resolvePath(request.options.path);
           reads += 1;
+          read.add(path);
+          if (flaw === 'one read per source' && pulls++ > 0) return;
           if (flaw === 'missing file is empty' && (await stat(path).catch(() => null)) === null) return;
           await sizeOf(path, request.options.path, fail);
           if (flaw === 'leaves a file open') leaked.push(await open(path));
-          yield* readLines({ path, flaw, reads, request, onRow });
+          nameColumns(request, flaw);
+          for await (const page of readLines({ path, flaw, reads, request, onRow })) {
+            if (flaw === 'cursor has the secret') page.cursor = { at: page.cursor ?? null, token };
+            const encoded = Buffer.from(`user:${token}`).toString('base64');
+            if (flaw === 'warning has the secret encoded') page.warnings = [`Basic ${encoded} ends soon.`];
+            yield page;
+          }
+        },
+        async acknowledge(streams) {
+          const goes = flaw === 'takes away what is held' || (streams.length > 0 && flaw === null);
+          if (goes) for (const path of read) await writeFile(path, '');
         },
         async close() {},
       };
@@ -105,6 +143,23 @@ export function flawedConnector(flaw: Flaw | null, onRow: () => void = () => {})
 
 /** Keeps the handles from being closed by the garbage collection. */
 const leaked: unknown[] = [];
+
+function nameColumns({ onColumns }: Reading['request'], flaw: Flaw | null): void {
+  const names = flaw === 'other columns than rows' ? ['line', 'number'] : ['line'];
+  try {
+    onColumns?.({ names, where: 'the file' });
+  } catch (error) {
+    if (flaw !== 'goes on without columns') throw error;
+  }
+}
+
+let looks = 0;
+
+function lookedAt(facts: string | null, flaw: Flaw | null): string | null {
+  looks += 1;
+  if (flaw === 'facts always differ') return `${facts} ${looks}`;
+  return facts !== null && flaw === 'facts stay the same' ? 'there' : facts;
+}
 
 async function sizeOf(path: string, name: string, fail: string): Promise<number> {
   const found = await stat(path).catch(() => null);
@@ -123,6 +178,8 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
   const removed = await removedBy(request, path, flaw);
   let rows: SourceRow[] = [];
   let at = 0;
+  const isBlind = flaw === 'loses changes during a read' && request.options.grows === true;
+  const end = isBlind ? await countLines(path) : Number.POSITIVE_INFINITY;
   const page = (): Page => {
     const given = rows;
     rows = [];
@@ -135,6 +192,7 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
   };
   for await (const line of all ?? linesOf(path)) {
     if (line === '') continue;
+    if (at >= end) break;
     at += 1;
     if (at <= start) continue;
     reading.onRow();
@@ -148,7 +206,9 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
     yield page();
   }
   const after = await stat(path).catch(() => before);
-  if (flaw !== 'ignores changes' && (after.size !== before.size || after.mtimeMs !== before.mtimeMs)) {
+  if (isBlind) at = await countLines(path);
+  const mayChange = flaw === 'ignores changes' || request.options.grows === true;
+  if (!mayChange && (after.size !== before.size || after.mtimeMs !== before.mtimeMs)) {
     throw sourceFault('The file was changed while it was read.', { suggestion: 'Pull again.' });
   }
   if (flaw === 'loses the last row') rows.pop();
@@ -172,9 +232,18 @@ function rowOf(line: string, at: number, { path, flaw, reads }: Reading): Source
     const gone = flaw === 'names the wrong record' ? 'another' : line.slice(1);
     return { fields: flaw === 'names no record' ? {} : { line: gone }, place, isGone: true };
   }
-  const fields: Record<string, JsonValue> = { line: flaw === 'other rows again' ? `${line} ${reads}` : line };
+  const shown = flaw === 'other values than the source has' ? line.toUpperCase() : line;
+  const fields: Record<string, JsonValue> = flaw === 'shares fields' ? SHARED : {};
+  fields['line'] = flaw === 'other rows again' ? `${line} ${reads}` : shown;
   if (flaw === 'field that JSON cannot hold') fields['number'] = Number.NaN;
+  if (flaw === 'rounds numbers') fields['number'] = [{ id: Number('12345678901234567890') }];
   return { fields, place };
+}
+
+const SHARED: Record<string, JsonValue> = {};
+
+async function countLines(path: string): Promise<number> {
+  return (await readFile(path, 'utf8')).split('\n').length - 1;
 }
 
 /** The lines that a snapshot leaves out: those that remove a record, and those of the removed records. */
@@ -193,7 +262,7 @@ export function fixturesFor(folder: string, given: () => number, reset: () => vo
   const options = { token: SECRET };
   return {
     folder,
-    samples: [{ about: 'three lines', options, stream: { path: 'lines.txt' }, rows: 3 }],
+    samples: [{ about: 'three lines', options, stream: { path: 'lines.txt' }, rows: 3, first: { line: 'one' } }],
     refused: [{ options, stream: { path: '' } }],
     unreachable: { options, stream: { path: 'none.txt' }, names: 'none.txt' },
     secrets: [SECRET],
@@ -210,10 +279,24 @@ export function fixturesFor(folder: string, given: () => number, reset: () => vo
         },
       };
     },
+    async changing(rows, at) {
+      const path = join(at, 'changing.txt');
+      await writeFile(path, linesTo(rows));
+      let added = 0;
+      return {
+        options,
+        stream: { path, grows: true },
+        async change() {
+          added += 1;
+          await appendFile(path, `added ${added}\n`);
+          return [{ line: `added ${added}` }];
+        },
+      };
+    },
     async large(rows, at) {
       reset();
       const path = join(at, 'large.txt');
-      await writeFile(path, Array.from({ length: rows }, (_, index) => `line ${index} ${'x'.repeat(80)}\n`).join(''));
+      await writeFile(path, linesTo(rows));
       return {
         options,
         stream: { path },
@@ -222,4 +305,8 @@ export function fixturesFor(folder: string, given: () => number, reset: () => vo
       };
     },
   };
+}
+
+function linesTo(rows: number): string {
+  return Array.from({ length: rows }, (_, index) => `line ${index} ${'x'.repeat(80)}\n`).join('');
 }

@@ -42,6 +42,18 @@ function largeTable(dialect: string, rows: number): string[] {
   ];
 }
 
+/** Changes a row that a read may have passed, and adds one before all others. Both get the time of the newest row. */
+function changesOf(number: number): { statements: string[]; rows: JsonObject[] } {
+  const newest = '(SELECT newest FROM (SELECT MAX(updated_at) AS newest FROM large) AS times)';
+  return {
+    statements: [
+      `UPDATE large SET name = 'Changed ${number}', updated_at = ${newest} WHERE id = 5`,
+      `INSERT INTO large SELECT -${number}, 'New', MAX(updated_at) FROM large`,
+    ],
+    rows: [{ id: '5', name: `Changed ${number}` }, { id: `-${number}` }],
+  };
+}
+
 /** In SQL Server a TIMESTAMP is a number that counts changes. */
 const timeType = (dialect: string): string => (dialect === 'sqlserver' ? 'DATETIME2' : 'TIMESTAMP');
 
@@ -52,7 +64,10 @@ const parts = (dialect: string): string[] => [
 ];
 
 /** The fixtures with which the conformance kit checks the sql connector on a server. */
-export async function serverFixtures(server: DatabaseServer, watermark: object): Promise<ConnectorFixtures> {
+export async function serverFixtures(
+  server: DatabaseServer,
+  watermark: { watermark?: string },
+): Promise<ConnectorFixtures> {
   const dialect = server.dialect;
   const options = server.options;
   for (const text of parts(dialect)) await server.run(text);
@@ -77,11 +92,39 @@ export async function serverFixtures(server: DatabaseServer, watermark: object):
       for (const text of largeTable(dialect, rows)) await server.run(text);
       return { options, stream: { ...LARGE, ...watermark }, damages };
     },
+    ...changingWith(watermark, async (rows) => {
+      for (const text of largeTable(dialect, rows)) await server.run(text);
+      return { options, run: server.run };
+    }),
+  };
+}
+
+/** A table with changes, if the stream has a watermark. */
+function changingWith(
+  watermark: { watermark?: string },
+  make: (rows: number, folder: string) => Promise<{ options: JsonObject; run: (text: string) => Promise<void> }>,
+): Pick<ConnectorFixtures, 'changing'> {
+  if (watermark.watermark === undefined) return {};
+  return {
+    async changing(rows, folder) {
+      const { options, run } = await make(rows, folder);
+      let count = 0;
+      return {
+        options,
+        stream: { ...LARGE, ...watermark },
+        async change() {
+          count += 1;
+          const { statements, rows: changed } = changesOf(count);
+          for (const text of statements) await run(text);
+          return changed;
+        },
+      };
+    },
   };
 }
 
 /** The fixtures with which the conformance kit checks the sql connector on SQLite files in a folder. */
-export function sqliteFixtures(folder: string, watermark: object): ConnectorFixtures {
+export function sqliteFixtures(folder: string, watermark: { watermark?: string }): ConnectorFixtures {
   const options = { dialect: 'sqlite', file: 'parts.db' };
   fill(join(folder, 'parts.db'), parts('sqlite'));
   return {
@@ -98,10 +141,18 @@ export function sqliteFixtures(folder: string, watermark: object): ConnectorFixt
       ];
       return { options: { dialect: 'sqlite', file: 'large.db' }, stream: { ...LARGE, ...watermark }, damages };
     },
+    ...changingWith(watermark, async (rows, at) => {
+      const path = join(at, 'changing.db');
+      fill(path, largeTable('sqlite', rows));
+      return { options: { dialect: 'sqlite', file: path }, run: async (text) => fill(path, [text]) };
+    }),
   };
 }
 
-function shared(options: JsonObject, watermark: object): Pick<ConnectorFixtures, 'samples' | 'refused'> {
+function shared(
+  options: JsonObject,
+  watermark: { watermark?: string },
+): Pick<ConnectorFixtures, 'samples' | 'refused'> {
   const stream = { ...STREAM, ...watermark };
   return {
     samples: [
