@@ -106,11 +106,20 @@ export function standingAsked(
 /** The figures of a ledger that show whether it needs a person. */
 export type Figured = Pick<
   LedgerStanding,
-  'items' | 'passports' | 'quarantined' | 'guarded' | 'held' | 'failedRuns' | 'suspended' | 'refused'
+  | 'items'
+  | 'passports'
+  | 'unconfirmedPassports'
+  | 'quarantined'
+  | 'guarded'
+  | 'held'
+  | 'failedRuns'
+  | 'suspended'
+  | 'refused'
 >;
 
 type CauseName =
   | ItemState
+  | 'passport_in_doubt'
   | 'passport_blocked'
   | 'passport_incomplete'
   | 'quarantined'
@@ -132,7 +141,8 @@ export interface Cause {
 const WELL: readonly ItemState[] = ['delivered', 'superseded'];
 
 export function causesOf(standing: Figured): Cause[] {
-  const { items, passports, quarantined, guarded, held, failedRuns, suspended, refused } = standing;
+  const { items, passports, unconfirmedPassports, quarantined, guarded, held, failedRuns, suspended, refused } =
+    standing;
   const byState = new Map<ItemState, number>();
   for (const counts of Object.values(items)) {
     for (const [state, count] of Object.entries(counts) as [ItemState, number][]) {
@@ -156,6 +166,11 @@ export function causesOf(standing: Figured): Cause[] {
     { cause: 'suspended', count: unlisted, command: 'dpp-sync status' },
     { cause: 'refused', count: refused.reduce((sum, { count }) => sum + count, 0), command: 'dpp-sync check' },
     ...Array.from(byState, ([cause, count]) => ({ cause, count, command: `dpp-sync items --state ${cause}` })),
+    {
+      cause: 'passport_in_doubt',
+      count: unconfirmedPassports,
+      command: 'dpp-sync items --kind passport --state in_doubt',
+    },
     { cause: 'passport_blocked', count: blocked, command: 'dpp-sync items --kind passport' },
     { cause: 'passport_incomplete', count: incomplete, command: 'dpp-sync items --state incomplete' },
     { cause: 'quarantined', count: quarantined, command: 'dpp-sync quarantine' },

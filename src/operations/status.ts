@@ -166,6 +166,7 @@ const NOTHING: Awaited<ReturnType<typeof readLedger>> = {
   standing: {
     items: { product: {}, material: {}, bom_item: {} },
     passports: {},
+    unconfirmedPassports: 0,
     quarantined: 0,
     guarded: [],
     held: [],
@@ -242,7 +243,7 @@ function atRest({ standing, attention }: { standing: LedgerStanding; attention: 
     underWay -= looked;
     items[kind] = { ...counts, in_doubt: inDoubt - looked, waiting: attention.waitingFor.length > 0 ? waiting : 0 };
   }
-  return { ...standing, items };
+  return { ...standing, items, unconfirmedPassports: 0 };
 }
 
 /**

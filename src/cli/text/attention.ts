@@ -31,11 +31,14 @@ const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
 const SHOWN_MAX = 5;
 const GUARDED = `${GONE.guarded.meaning} ${GONE.guarded.cure}`;
 
+/** The document of `status` counts no unconfirmed passports, because they need no person. */
+type Shown = Omit<LedgerStanding, 'unconfirmedPassports'>;
+
 /**
  * Lines about failed and guarded reads, first contact, waiting deliveries, deliveries and passports that need a person, and
  * quarantined and missing items, and items that were sent in another form. Empty if all is well.
  */
-export function attentionLines(standing: LedgerStanding, attention: Attention, paint: Paint): string[] {
+export function attentionLines(standing: Shown, attention: Attention, paint: Paint): string[] {
   const { items, passports, quarantined, suspended } = standing;
   const lines = [...readLines(standing, paint), ...contactLines(suspended, attention, paint)];
   const waiting = countOf(items, ['waiting']);
@@ -120,7 +123,7 @@ const ROWS_BEFORE_MISSING =
 const DECIDED: readonly MissingOutcome[] = ['accepted', 'with_product', 'ignored'];
 
 /** True if items are missing and a person may still decide about them, or if the guard holds a read that lacks records. */
-function hasMissing({ missingOutcomes, guarded }: LedgerStanding): boolean {
+function hasMissing({ missingOutcomes, guarded }: Shown): boolean {
   return (
     missingOutcomes.some(({ outcome }) => !DECIDED.includes(outcome)) || guarded.some(({ missing }) => missing > 0)
   );
@@ -130,7 +133,7 @@ function hasMissing({ missingOutcomes, guarded }: LedgerStanding): boolean {
 const RUN_ERROR_SHOWN = 1_000;
 
 /** Lines about sources that could not be read, or whose export looks incomplete. */
-function readLines({ failedRuns, guarded, held: runs }: LedgerStanding, paint: Paint): string[] {
+function readLines({ failedRuns, guarded, held: runs }: Shown, paint: Paint): string[] {
   const failed = failedRuns.map(({ source, error }) =>
     paint('red', failedRunText({ source, error: shorten(printable(error), RUN_ERROR_SHOWN) })),
   );
@@ -164,7 +167,7 @@ function duplicateLines({ duplicates: { count, whole, examples } }: Attention): 
 }
 
 /** Lines about items that the platform has under a key with padding; empty if there are none. */
-function paddedLines({ paddedKeys }: LedgerStanding): string[] {
+function paddedLines({ paddedKeys }: Shown): string[] {
   return paddedKeys.flatMap((keys) => [
     describePaddedKeys(keys, formatCount(keys.count)),
     `  The key that the platform has, and how to change it: dpp-sync show ${keys.kind} ${printable(shellWord(keys.example))}`,

@@ -91,10 +91,10 @@ function stuckDelivery(row: StuckRow): StuckDelivery {
 const AWAY = `items i WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'due' AND ${reasonHas('i', 'api_away')}`;
 const WAITS = {
   // This condition repeats the words of the index `items_scheduled`.
-  readBack: statement<[Listed], { count: number; nextLookAt: number | null }>(
+  readBack: statement<[Listed & { passports: 0 | 1 }], { count: number; nextLookAt: number | null }>(
     `SELECT count(*) AS count, min(i.due_at) AS nextLookAt FROM items i
-     WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.kind <> 'passport'
-       AND ${ofSources('i')}`,
+     WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'
+       AND (i.kind = 'passport') = (@passports = 1) AND ${ofSources('i')}`,
   ),
   unproven: statement<[Listed], UnprovenWrites>(
     `SELECT i.kind, i.unproven AS because, count(*) AS count FROM items i WHERE i.unproven IS NOT NULL AND ${ofSources('i')}
@@ -116,7 +116,12 @@ const WAITS = {
 };
 
 export function awaitingReadBack(reads: Db, sources?: readonly string[]) {
-  return WAITS.readBack(reads).get(listed(sources)) ?? { count: 0, nextLookAt: null };
+  return WAITS.readBack(reads).get({ ...listed(sources), passports: 0 }) ?? { count: 0, nextLookAt: null };
+}
+
+/** How many unconfirmed writes of passports are looked up without a person. */
+export function unconfirmedPassports(reads: Db, sources?: readonly string[]): number {
+  return WAITS.readBack(reads).get({ ...listed(sources), passports: 1 })?.count ?? 0;
 }
 
 export function unprovenWrites(reads: Db, sources?: readonly string[]): UnprovenWrites[] {

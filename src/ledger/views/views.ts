@@ -53,6 +53,7 @@ import {
   stuckDeliveries,
   suspendedKinds,
   unansweredParts,
+  unconfirmedPassports,
   unprovenWrites,
   waitingFor,
 } from './undelivered-views.ts';
@@ -235,6 +236,7 @@ function standing(reads: ViewReads, { sources, watched }: StandingAsked, totals?
   return {
     items: itemCounts(reads, [], totals),
     passports: passportCounts(reads, sources),
+    unconfirmedPassports: unconfirmedPassports(reads, sources),
     quarantined: quarantinedCount(reads, sources),
     guarded: guardedReads(reads, sources),
     held: heldRuns(reads, sources),

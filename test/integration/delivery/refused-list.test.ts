@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../../src/observe/standing.ts';
+import { causesOf, exitCodeOf } from '../../../src/observe/standing.ts';
 import { cli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
@@ -105,6 +105,10 @@ describe('a sync with a key for which one list is closed', () => {
     expect(report.items.material).toEqual({ delivered: 3 });
     expect(report.warnings).toEqual([
       expect.stringMatching(/^The API refuses the list of publications .* 1 delivery is left to be looked up\.$/),
+    ]);
+    expect([exitCodeOf(report), causesOf(report)]).toEqual([
+      4,
+      [{ cause: 'passport_in_doubt', count: 1, command: 'dpp-sync items --kind passport --state in_doubt' }],
     ]);
     world.sandbox.faults.clear();
     expect((await world.sync()).fault).toBeNull();

@@ -8,6 +8,7 @@ const STANDING: Standing = {
   renewableInMs: 0,
   items: { product: { delivered: 3, superseded: 1 }, material: {}, bom_item: { blocked: 2 } },
   passports: { incomplete: 1 },
+  unconfirmedPassports: 0,
   quarantined: 0,
   held: [],
   guarded: [

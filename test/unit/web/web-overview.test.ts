@@ -69,6 +69,7 @@ const view: OverviewView = {
     renewableInMs: 0,
     items: { product: { delivered: 1_000, due: 90, rejected: 3 }, material: {}, bom_item: { waiting: 10 } },
     passports: { published: 331, initialized: 4, incomplete: 7, blocked: 2, none: 0 },
+    unconfirmedPassports: 0,
     quarantined: 3,
     guarded: [],
     held: [],

@@ -236,6 +236,8 @@ export interface LedgerStanding {
   /** The items of all sources. */
   items: ItemCounts;
   passports: PassportCounts;
+  /** Writes of passports that are unconfirmed and are looked up without a person. */
+  unconfirmedPassports: number;
   quarantined: number;
   guarded: readonly GuardedRead[];
   /** Runs that exceed the bounds of their sources and wait for a person. */
