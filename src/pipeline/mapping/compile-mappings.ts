@@ -317,7 +317,7 @@ export interface SourceMappings {
  * The version of this program's code for mappings: functions, conversions and validation. Raise it with each change of
  * their results, so that stored records are mapped again after an upgrade.
  */
-const HELPERS_VERSION = 6;
+const HELPERS_VERSION = 7;
 
 /**
  * A hash over all that the mapping of a record depends on besides the record and the entries that it looks up. Paths do

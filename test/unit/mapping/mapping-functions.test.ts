@@ -127,6 +127,13 @@ describe('country', () => {
       expect(failureOf(() => country(given)).code).toBe('country.unknown');
     },
   );
+
+  it.each(['1.00', '4.00', '40.0', '.276', '276.', "1'00", '10⁰', '-276'])(
+    'country() takes the number %j for no numeric code',
+    (given) => {
+      expect(failureOf(() => country(given)).code).toBe('country.unknown');
+    },
+  );
 });
 
 describe('unit', () => {
@@ -169,6 +176,10 @@ describe('unit', () => {
   });
 
   it.each(['furlong', 'ZZZ', 'Eimerchen', 'constructor', '__proto__'])('unit() does not know %j', (given) => {
+    expect(failureOf(() => unit(given)).code).toBe('unit.unknown');
+  });
+
+  it.each(['1.5', '1.0', '.15', '15.', '-15', '2⁰', '5^8'])('unit() takes the number %j for no code', (given) => {
     expect(failureOf(() => unit(given)).code).toBe('unit.unknown');
   });
 

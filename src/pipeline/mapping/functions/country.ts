@@ -374,7 +374,9 @@ export function country(value: unknown): string | null {
   const text = argumentText('country', value);
   if (text === null) return null;
   const name = typeof value === 'string' ? normalizeCountry(text) : text.padStart(3, '0');
-  const code = CODES.get(name) ?? ofSubdivision(text);
+  // A number such as 1.00 is no country, although 100 is a code.
+  const isOtherNumber = /^\d+$/.test(name) && typeof value === 'string' && name !== text;
+  const code = isOtherNumber ? undefined : (CODES.get(name) ?? ofSubdivision(text));
   if (code !== undefined) return code;
   const named = countriesNamed(name);
   const [only, other] = named;

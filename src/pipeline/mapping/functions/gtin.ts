@@ -21,7 +21,10 @@ export function gtin(value: unknown): string | null {
   }
   const digits = text.replace(/[\s\u2010-\u2015-]/g, '');
   if (!/^\d+$/.test(digits) || !LENGTHS.has(digits.length) || /^0+$/.test(digits)) {
-    throw new MappingError('gtin.format', `"${shown(text)}" is not a GTIN: it has 8, 12, 13 or 14 digits.`);
+    throw new MappingError(
+      'gtin.format',
+      `"${shown(text)}" is not a GTIN: a GTIN has 8, 12, 13 or 14 digits, and they are not all zero.`,
+    );
   }
   const padded = digits.padStart(14, '0');
   const expected = checkDigitOf(padded.slice(0, 13));

@@ -213,7 +213,9 @@ export function unit(value: unknown, table?: UnitTable): string | null {
       `Name the right unit in the source's table of units, for example units: { ${JSON.stringify(shown(text))}: ${/\((\w+)\)/.exec(meanings)?.[1]} }.`,
     );
   }
-  const code = UNITS.get(name);
+  // A number such as 1.5 is no unit, although 15 is a code.
+  const isOtherNumber = /^\d+$/.test(name) && name !== text;
+  const code = isOtherNumber ? undefined : UNITS.get(name);
   if (code !== undefined) return code;
   throw new MappingError(
     'unit.unknown',
