@@ -7,7 +7,7 @@ import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './alerts.ts';
 import { checkPassports, checkQueuePassword, checkSources, checkWeb, sourcesIn } from './checks/check-sections.ts';
-import { addFlaws, createFindings, type Findings, type MappingFlaw } from './checks/findings.ts';
+import { addFlaws, createFindings, type Findings, type MappingFlaw, segmentsOf } from './checks/findings.ts';
 import { Config, type SourceConfig } from './config.ts';
 import {
   addStreamsOfOtherConnectors,
@@ -218,6 +218,7 @@ async function loadConfigWith<Checked, Loaded extends object>(
   const addressStore: SecretStore = { ...secrets, add: (text) => addAddressSecrets(text, secrets) };
   const channelSecretAt = (path: readonly PathSegment[], text: string): SecretSource =>
     secretAt(path, text, path.at(-1) === 'url' ? addressStore : secrets);
+  const lineOf = (path: string) => document.value.lineOf(segmentsOf(path));
   const { target, web } = config;
   return {
     file,
@@ -241,7 +242,8 @@ async function loadConfigWith<Checked, Loaded extends object>(
       const checked = settings[index];
       if (checked === undefined) return [];
       const secretOf = (path: readonly PathSegment[], text: string) => secretAt(['sources', index, ...path], text);
-      return [{ ...loadedSource(source, index, resolvePath), ...ofSources.loaded(checked, given[index], secretOf) }];
+      const own = loadedSource(source, index, { resolvePath, lineOf });
+      return [{ ...own, ...ofSources.loaded(checked, given[index], secretOf) }];
     }),
     passports: config.passports ?? null,
     observe: {
@@ -343,7 +345,11 @@ function loadedPause({ from, to, days, timezone }: SourceConfig['pause'][number]
   return { fromMinute: from, toMinute: to, days: isOn, timezone: timezone ?? ofSource };
 }
 
-function loadedSource(source: SourceConfig, index: number, resolvePath: (path: string) => string): LedgerSource {
+function loadedSource(
+  source: SourceConfig,
+  index: number,
+  { resolvePath, lineOf }: { resolvePath: (path: string) => string; lineOf: LedgerSource['lineOf'] },
+): LedgerSource {
   const {
     id,
     connector,
@@ -378,5 +384,6 @@ function loadedSource(source: SourceConfig, index: number, resolvePath: (path: s
     approve: approve ?? null,
     snapshotEveryMs,
     path,
+    lineOf,
   };
 }

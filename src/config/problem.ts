@@ -53,7 +53,7 @@ export function configFault(file: string, problems: readonly ConfigProblem[]): F
 
 /** All problems of files in one error. Its path is the first problem's. */
 export function problemsFault(
-  code: 'config.invalid' | 'cases.invalid',
+  code: 'config.invalid' | 'mapping.invalid' | 'cases.invalid',
   files: readonly { file: string; problems: readonly ConfigProblem[] }[],
 ): Fault {
   const all = files.flatMap(({ problems }) => problems);
@@ -69,7 +69,7 @@ export function problemsFault(
   });
 }
 
-/** The problems in a fault `config.invalid`; none for any other error. */
+/** The problems in a fault `config.invalid` or `mapping.invalid`; none for any other error. */
 export function problemsOf(error: unknown): readonly ConfigProblem[] {
   return error instanceof Error && error.cause instanceof ConfigProblems ? error.cause.problems : [];
 }

@@ -90,7 +90,7 @@ export interface CheckOptions {
  * @throws Fault `mapping.invalid` with every problem
  */
 export async function checkMappings(config: RuntimeConfig): Promise<Mappers> {
-  const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
+  const mappers = createMappers({ sources: () => config.sources, file: config.file, profile: config.profile });
   await mappers.refreshAll();
   return mappers;
 }

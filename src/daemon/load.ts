@@ -90,14 +90,11 @@ async function compileSafe(mappings: ReadableMappings, baseDir: string): Promise
 async function compile(mappings: ReadableMappings, baseDir: string): Promise<MappingFlaw[]> {
   provideSdk();
   const { compileMappings } = await import('../pipeline/mapping/compile-mappings.ts');
+  const { describeProblem } = await import('../pipeline/mapping/mapping-error.ts');
   const compiled = await compileMappings({ ...mappings, baseDir });
   if (compiled.ok) return [];
-  return compiled.error.map(({ path, message, expression, position, cure }) => {
-    const at = position === undefined ? '' : ` at character ${position}`;
-    return {
-      path,
-      message: expression === undefined ? message : `${message} (in \`${expression}\`${at})`,
-      ...(cure === undefined ? {} : { cure }),
-    };
+  return compiled.error.map((problem) => {
+    const { path, cure } = problem;
+    return { path, message: describeProblem(problem), ...(cure === undefined ? {} : { cure }) };
   });
 }

@@ -122,7 +122,7 @@ export interface Runtime
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, secrets, clock, log, version, connections = REQUESTS_MAX } = options;
-  const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
+  const mappers = createMappers({ sources: () => config.sources, file: config.file, profile: config.profile });
   await mappers.refreshAll();
   const gate = openGate(config, options);
   const client = openClient(config, { secrets, clock, log, version, pacing: gate, connections });

@@ -177,10 +177,11 @@ export function addFlaws(flaws: readonly MappingFlaw[], findings: Findings): voi
 /** The number of segments in the path of a member of a mapping: `sources`, 0, `mappings`, 1, `refs`. */
 const MEMBER_DEPTH = 5;
 
-/** The segments of a path within a mapping. A field's name is the last segment, and may contain any character. */
-function segmentsOf(path: string): PathSegment[] {
-  const match = /^sources\[(\d+)\]\.mappings\[(\d+)\](?:\.(\w+)(?:\.(.+))?)?$/s.exec(path);
+/** The segments of a path within a source or a mapping. The name of a field or unit is the last segment, and may contain any character. */
+export function segmentsOf(path: string): PathSegment[] {
+  const match = /^sources\[(\d+)\](?:\.mappings\[(\d+)\])?(?:\.(\w+)(?:\.(.+))?)?$/s.exec(path);
   if (!match) return [];
   const [, source, mapping, ...within] = match;
-  return ['sources', Number(source), 'mappings', Number(mapping), ...within.filter((segment) => segment !== undefined)];
+  const ofMapping = mapping === undefined ? [] : ['mappings', Number(mapping)];
+  return ['sources', Number(source), ...ofMapping, ...within.filter((segment) => segment !== undefined)];
 }

@@ -184,9 +184,9 @@ export function casesIn(
  * @throws Fault `mapping.invalid` with all problems of the mappings
  */
 export async function createCaseMappers(config: MappingsConfig, sources: readonly string[]) {
-  const { folder: baseDir, profile } = config;
+  const { file, profile } = config;
   const wanted = config.sources.filter(({ id }) => sources.includes(id));
-  const compiled = await createMappers({ sources: () => config.sources, baseDir, profile }).compile(wanted);
+  const compiled = await createMappers({ sources: () => config.sources, file, profile }).compile(wanted);
 
   function prepare({ source: id, stream: name, row }: Omit<GivenRow, 'lookups'>): {
     record: MappableRecord;

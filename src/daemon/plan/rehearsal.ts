@@ -74,8 +74,8 @@ const NO_TURN: Pacing = {
   turn: () => Promise.resolve({ granted: false, waitMs: null, message: 'A plan asks the platform nothing.' }),
 };
 
-async function freshMappers({ sources, folder, profile }: RuntimeConfig): Promise<Mappers> {
-  const mappers = createMappers({ sources: () => sources, baseDir: folder, profile });
+async function freshMappers({ sources, file, profile }: RuntimeConfig): Promise<Mappers> {
+  const mappers = createMappers({ sources: () => sources, file, profile });
   await mappers.refreshAll();
   return mappers;
 }

@@ -51,7 +51,7 @@ export async function openPreview(
   config: RuntimeConfig,
   options: { log: Logger; signal: AbortSignal },
 ): Promise<Preview> {
-  const mappers = createMappers({ sources: () => [source], baseDir: config.folder, profile: config.profile });
+  const mappers = createMappers({ sources: () => [source], file: config.file, profile: config.profile });
   const mapper = await mappers.refresh(source.id);
   const find = await readLookups(mapper.lookups ?? [], config, options);
   const reader = await openSource(source, config, options.log);

@@ -256,7 +256,6 @@ function errorsOf(error: unknown): string[] {
   const problems = problemsOf(error);
   if (problems.length > 0) return problems.map(formatProblem);
   const lines = messageOf(error).split('\n');
-  if (error instanceof Fault && error.code === 'mapping.invalid') return lines;
   const suggestion = error instanceof Fault && error.suggestion !== undefined ? ` ${error.suggestion}` : '';
   return [`${sentence(lines.join(' '))}${suggestion}`];
 }

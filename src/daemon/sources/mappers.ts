@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import pLimit from 'p-limit';
+import { type ConfigProblem, problemsFault } from '../../config/problem.ts';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import type { LookupTable } from '../../domain/lookup.ts';
 import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mapping.ts';
@@ -7,7 +9,7 @@ import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';
-import { mappingFault } from '../../pipeline/mapping/mapping-error.ts';
+import { describeProblem, type MappingProblem } from '../../pipeline/mapping/mapping-error.ts';
 import { provideSdk } from './load-connector.ts';
 
 /** The settings of a source from which its mapper is made. */
@@ -16,6 +18,8 @@ export interface MappedSource {
   mappings: readonly MappingDefinition[];
   lookups: Readonly<Record<string, LookupConfig>>;
   units: Readonly<Record<string, string>>;
+  /** The line of a place in the source; null if it is not known. */
+  lineOf(path: string): number | null;
 }
 
 /** The modules and lookup files of at most this many sources are read at once. A config may have hundreds of sources (I9). */
@@ -26,10 +30,11 @@ export function createMappers(options: {
   /** The present sources. They are read at each call, because a reload of the config may replace them. */
   sources: () => readonly MappedSource[];
   profile: Profile;
-  /** The config file's folder. */
-  baseDir: string;
+  /** The config file. Paths are relative to its folder. */
+  file: string;
 }) {
-  const { sources, baseDir, profile } = options;
+  const { sources, file, profile } = options;
+  const baseDir = dirname(file);
   const fields = allowedFields(profile);
   const compiled = new Map<string, Mapper>();
   let byHand = new Map<string, string>();
@@ -37,8 +42,9 @@ export function createMappers(options: {
 
   async function compile(wanted: readonly MappedSource[]): Promise<Map<string, Mapper>> {
     provideSdk();
-    const results = await pLimit(COMPILED_AT_ONCE).map(wanted, async ({ id, mappings, lookups, units }) => ({
+    const results = await pLimit(COMPILED_AT_ONCE).map(wanted, async ({ id, mappings, lookups, units, lineOf }) => ({
       id,
+      lineOf,
       result: await compileMappings({
         source: id,
         definitions: mappings,
@@ -51,8 +57,10 @@ export function createMappers(options: {
         byHand: findByHand,
       }),
     }));
-    const problems = results.flatMap(({ result }) => (result.ok ? [] : result.error));
-    if (problems.length > 0) throw mappingFault(problems);
+    const problems = results.flatMap(({ result, lineOf }) =>
+      result.ok ? [] : result.error.map((problem) => placed(problem, lineOf)),
+    );
+    if (problems.length > 0) throw problemsFault('mapping.invalid', [{ file, problems }]);
     return new Map(results.flatMap(({ id, result }) => (result.ok ? [[id, result.value] as const] : [])));
   }
 
@@ -100,6 +108,11 @@ export function createMappers(options: {
 }
 
 export type Mappers = ReturnType<typeof createMappers>;
+
+function placed(problem: MappingProblem, lineOf: MappedSource['lineOf']): ConfigProblem {
+  const { path, cure } = problem;
+  return { path, line: lineOf(path), message: describeProblem(problem), ...(cure === undefined ? {} : { cure }) };
+}
 
 /** True if neither the mapping nor the rows of its lookup files have changed. */
 export function isSameMapping(before: Mapper, after: Mapper): boolean {

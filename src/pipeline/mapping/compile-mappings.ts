@@ -76,20 +76,19 @@ interface Compiled {
  * Compiles the mappings of one source within milliseconds. It always reads lookup files and modules again. A daemon
  * calls it at every run and replay, so that changed files take effect without a restart.
  *
- * @returns all problems at once; `mappingFault` makes one error from them
+ * @returns all problems at once
  */
 export async function compileMappings(options: SourceMappings): Promise<Result<Mapper, MappingProblem[]>> {
   const { definitions, fields, naturalKeys = NATURAL_KEYS } = options;
   const tables = createLookupTables(options.byHand);
   const units = unitTable(options.units ?? {});
   const tools = createMappingTools({ tables, units });
-  const findings: Compilation['findings'] = { lookups: new Set(), patterns: new Map() };
+  const findings: Compilation['findings'] = { lookups: new Map(), patterns: new Map() };
   const meter = createMeter();
   const environment = createEnvironment({ tables, patterns: findings.patterns, units, meter });
   const entryEnvironment = withEntryVariables(environment);
   const problems: MappingProblem[] = [];
   const modules: JsonObject = {};
-  const wantedBy = new Map<string, string>();
   const files = new Set<string>();
   const mappings: StreamMapping[] = [];
   const identifying = new Map<string, IdentifyingMapping[]>();
@@ -101,7 +100,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
       entryEnvironment,
       meter,
       trace: tables.trace,
-      findings: { ...findings, lookups: new Set() },
+      findings,
       problems,
     };
     const checks = { rules: compileRules(definition.rules ?? {}, { path, problems, meter }), fields, naturalKeys };
@@ -109,7 +108,6 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
       definition.module === undefined
         ? compileDeclared(definition, compilation, checks)
         : await compileModule({ ...definition, module: definition.module }, compilation, { tools, checks });
-    for (const name of compilation.findings.lookups) wantedBy.set(name, wantedBy.get(name) ?? path);
     if (apply === null) continue;
     mappings.push({ stream, index, apply: apply.run, kind: to, onIssue, uses: apply.uses });
     if (apply.identifying) identifying.set(stream, [...(identifying.get(stream) ?? []), apply.identifying]);
@@ -117,7 +115,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
     if (apply.hash !== undefined) modules[`module ${index}`] = apply.hash;
   }
   checkUnits(options, problems);
-  await loadLookups(wantedBy, options, { tables, problems, files });
+  await loadLookups(findings.lookups, options, { tables, problems, files });
   if (problems.length > 0) return err(problems);
   const revision = revisionOf(options, modules);
   const { lookedUp } = options;
@@ -160,7 +158,8 @@ async function compileModule(
     if (!loaded.ok) compilation.problems.push({ path, message: loaded.error });
     return null;
   }
-  for (const name of source.value.lookups) compilation.findings.lookups.add(name);
+  const { lookups } = compilation.findings;
+  for (const name of source.value.lookups) if (!lookups.has(name)) lookups.set(name, path);
   const module = loaded.value;
   const run: Apply = (record) => {
     const wanted = evaluateWhen(when, rowScope(record.fields));

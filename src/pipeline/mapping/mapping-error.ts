@@ -1,6 +1,4 @@
-import { fault } from '../../domain/faults.ts';
 import type { IssueCode } from '../../domain/words/issues.ts';
-import type { Fault } from '../../lib/errors.ts';
 
 /** Why a value could not be mapped. The error becomes an issue of the row and is never thrown out of `map`. */
 export class MappingError extends Error {
@@ -30,19 +28,10 @@ export interface MappingProblem {
   cure?: string;
 }
 
-/** Puts all problems of a config into one error, which ends a command with exit code 2. */
-export function mappingFault(problems: readonly MappingProblem[]): Fault {
-  const lines = problems.map((problem) => {
-    const expression = problem.expression === undefined ? '' : ` in \`${problem.expression}\``;
-    const position = problem.position === undefined ? '' : ` at character ${problem.position}`;
-    const cure = problem.cure === undefined ? '' : ` ${problem.cure}`;
-    return `${problem.path}: ${problem.message}${expression === '' ? '' : ` (${expression.trim()}${position})`}${cure}`;
-  });
-  const first = problems[0];
-  return fault('mapping.invalid', lines.join('\n'), {
-    ...(first ? { path: first.path } : {}),
-    ...(first?.cure === undefined ? {} : { suggestion: first.cure }),
-  });
+/** The message of a problem with its expression, for people. */
+export function describeProblem({ message, expression, position }: MappingProblem): string {
+  const at = position === undefined ? '' : ` at character ${position}`;
+  return expression === undefined ? message : `${message} (in \`${expression.trim()}\`${at})`;
 }
 
 /** Why an expression cannot be used, for the person who has written it. */

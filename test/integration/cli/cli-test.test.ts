@@ -277,8 +277,15 @@ describe('test', () => {
     expect(error.message).toContain('b.yaml has a problem:\n  cases: found nothing, expected a list of cases.');
     const wrong = await run('-c', join(folder, 'wrong.yaml'));
     expect(wrong.exitCode).toBe(2);
+    const line = CONFIG.split('\n').findIndex((text) => text.includes('row.NAME')) + 1;
     expect(wrong.json()).toMatchObject({
-      error: { code: 'mapping.invalid', path: 'sources[0].mappings[0].fields.name' },
+      error: {
+        code: 'mapping.invalid',
+        path: 'sources[0].mappings[0].fields.name',
+        message: expect.stringContaining(
+          `wrong.yaml has a problem:\n  sources[0].mappings[0].fields.name (line ${line}): The expression`,
+        ),
+      },
     });
   });
 

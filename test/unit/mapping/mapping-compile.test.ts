@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
 import { isOwnSource } from '../../../src/pipeline/mapping/load-module.ts';
-import { mappingFault } from '../../../src/pipeline/mapping/mapping-error.ts';
 import {
   type Draft,
   issuesOf,
@@ -75,7 +74,7 @@ describe('lookup files', () => {
   ])('a lookup file with a fault is refused at once: %s %#', async (name, text, message) => {
     if (text !== null) await write(name, text);
     const problems = await problemsOf([productWith('"x"'), productWith(`lookup("${name}", row.C)`)], folder);
-    expect(problems).toEqual([{ path: 'sources[0].mappings[1]', message: expect.stringMatching(message) }]);
+    expect(problems).toEqual([{ path: 'sources[0].mappings[1].fields.x', message: expect.stringMatching(message) }]);
   });
 
   it('changed lookup files take effect when mappings are compiled again, and the revision stays, since entries are compared', async () => {
@@ -125,16 +124,6 @@ describe('the revision', () => {
     const first = await revisionOf([{ to: 'product', key: 'row.A', fields: { sku: 'row.A', name: 'row.B' } }]);
     const second = await revisionOf([{ to: 'product', key: ' row.A\n', fields: { name: ' row.B', sku: 'row.A' } }]);
     expect(second).toBe(first);
-  });
-});
-
-describe('mappingFault', () => {
-  it('the fault of a mapping has every problem on a line of its own and ends a command with exit code 2', async () => {
-    const fault = mappingFault(await problemsOf([productWith('foo'), productWith('bar')]));
-    expect(fault).toMatchObject({ code: 'mapping.invalid', exitCode: 2, path: 'sources[0].mappings[0].fields.x' });
-    expect(fault.message.split('\n')).toHaveLength(2);
-    expect(fault.message).toContain('sources[0].mappings[1].fields.x: "bar" is not known');
-    expect(fault.message).toContain('(in `bar` at character 1)');
   });
 });
 

@@ -96,7 +96,7 @@ export function compileWhen(definition: MappingDefinition, compilation: Compilat
 
 function compile(source: string | undefined, path: string, compilation: Compilation): Expression | null {
   if (source === undefined) return null;
-  const compiled = compileExpression(compilation.environment, source, compilation);
+  const compiled = compileExpression(compilation.environment, source, { ...compilation, path });
   if (compiled.ok) return compiled.value;
   for (const problem of compiled.error) compilation.problems.push({ path, expression: source.trim(), ...problem });
   return null;

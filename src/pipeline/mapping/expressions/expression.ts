@@ -36,8 +36,8 @@ export interface Expression {
 
 /** The tables and patterns to which expressions refer. They have to be loaded before the expressions are evaluated. */
 export interface Findings {
-  /** Names of lookup tables and files, as written. */
-  lookups: Set<string>;
+  /** Names of lookup tables and files, as written, each with the first place in the config that has it. */
+  lookups: Map<string, string>;
   patterns: Map<string, LinearPattern>;
 }
 
@@ -48,11 +48,15 @@ const LOOKUPS = new Set(['lookup', 'lookup_all']);
 const LOOP_DEPTH_MAX = 2;
 const BIND_DEPTH_MAX = 4;
 
-/** Parses and checks an expression. Reports all problems with its literals at once. */
+/**
+ * Parses and checks an expression. Reports all problems with its literals at once.
+ *
+ * @param path the place of the expression in the config
+ */
 export function compileExpression(
   environment: Environment,
   source: string,
-  { findings, meter, trace }: { findings: Findings; meter: Meter; trace: LookupTables['trace'] },
+  { findings, meter, trace, path }: { findings: Findings; meter: Meter; trace: LookupTables['trace']; path: string },
 ): Result<Expression, ExpressionProblem[]> {
   const text = source.trim();
   if (text.length > LENGTH_MAX) {
@@ -61,7 +65,7 @@ export function compileExpression(
   if (!text.isWellFormed()) return err([{ message: 'The expression has half a character (a lone surrogate).' }]);
   try {
     const parsed = environment.parse(text);
-    const survey = createSurvey(findings, (text) => environment.parse(text).ast);
+    const survey = createSurvey(findings, path, (text) => environment.parse(text).ast);
     survey.visit(parsed.ast, 0, 0);
     if (survey.problems.length > 0) return err(survey.problems);
     const checked = parsed.check();
@@ -92,7 +96,7 @@ export function compileExpression(
  * A literal `null` in a ternary becomes `dyn(null)`: CEL wants both branches to have one type, but people write `x ==
  * "" ? null : "A"`.
  */
-function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
+function createSurvey(findings: Findings, path: string, parse: (text: string) => ASTNode) {
   const named = { row: new Set<string>(), item: new Set<string>() };
   const beyondKeys = { row: new Set<string>(), item: new Set<string>() };
   const problems: ExpressionProblem[] = [];
@@ -112,7 +116,7 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
       looksUp = true;
       if (literal[0] === undefined)
         report(node, `The first argument of ${name}() is the name of a lookup table or file, as a literal text.`);
-      else findings.lookups.add(literal[0]);
+      else if (!findings.lookups.has(literal[0])) findings.lookups.set(literal[0], path);
     }
     if (name === 'decimal' && args.length === 2 && !isDecimalMark(literal[1])) {
       report(node, 'The second argument of decimal() is the decimal mark: "," or ".".');
