@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type { Environment } from '../../config/environment.ts';
-import { systemCodeOf } from '../../lib/errors.ts';
+import { fault } from '../../domain/faults.ts';
+import { type Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
 import { plainJson } from '../../lib/text/safe-text.ts';
@@ -38,14 +39,14 @@ export function createOutput(options: OutputOptions) {
 
   // A reader such as `head` may close the pipe early, and a closed terminal accepts no output (EIO). This is not an
   // error: the command finishes its work without a reader.
-  for (const stream of [stdout, stderr]) {
-    stream.on('error', (error: unknown) => {
-      const code = systemCodeOf(error);
-      const hasNoReader = code === 'EPIPE' || (code === 'EIO' && stream.isTTY === true);
-      if (!hasNoReader) throw error;
-      if (stream === stdout) gone = true;
-    });
-  }
+  stdout.on('error', (error: unknown) => {
+    const code = systemCodeOf(error);
+    const hasNoReader = code === 'EPIPE' || (code === 'EIO' && stdout.isTTY === true);
+    if (!hasNoReader) throw unwritten(error);
+    gone = true;
+  });
+  // A log that cannot be written, for example on a full disk, stops no daemon. There is no other place to report it.
+  stderr.on('error', () => {});
 
   const toStdout = (text: string | Uint8Array): boolean => (gone ? true : stdout.write(text));
   const forPeople = (line: string, stream: Terminal): string => {
@@ -140,6 +141,14 @@ export function createOutput(options: OutputOptions) {
 }
 
 export type Output = ReturnType<typeof createOutput>;
+
+function unwritten(error: unknown): Fault {
+  return fault('output.unwritable', `The output cannot be written: ${fileReasonOf(error)}.`, {
+    cause: error,
+    suggestion:
+      'Make room, or write the output to another place. What the command was asked to do may be done already.',
+  });
+}
 
 /** The forms in which `ownCommand` names the program. */
 const PROGRAM = String.raw`(?:npm run -s dpp-sync --|node (?:'[^']*launcher\.mjs'|\S*launcher\.mjs)|'[^']*/dpp-sync'|(?:\S*[^\w\s])?dpp-sync)`;

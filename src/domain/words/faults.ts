@@ -288,6 +288,12 @@ export const FAULTS = {
     title: 'A person or a signal has stopped the work.',
     cure: 'Run the command again. It continues where it stopped.',
   },
+  'output.unwritable': {
+    exit: 1,
+    title: 'The disk or device to which stdout leads takes no more.',
+    meaning: 'The work of the command may be done. Only its output is not complete.',
+    cure: 'Make room, or write the output to another place.',
+  },
   internal: {
     exit: 1,
     title: 'A defect of dpp-sync stopped the work.',

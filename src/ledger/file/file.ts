@@ -18,14 +18,21 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { fault } from '../../domain/faults.ts';
-import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { Fault, fileReasonOf, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeFolderSync } from '../../lib/files.ts';
 import { leaveSyncToCaller, neverSync, type Sqlite } from '../store/database.ts';
 import { limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
 
-/** The real path of a ledger's file, without symbolic links. The files beside the ledger are found by this path. */
+/**
+ * The real path of a ledger's file, without symbolic links. The files beside the ledger are found by this path.
+ *
+ * @throws Fault `ledger.unwritable` if the path names a folder
+ */
 export function ledgerPath(file: string): string {
-  if (existsSync(file)) return realpathSync(file);
+  if (existsSync(file)) {
+    if (statSync(file).isDirectory()) throw folderFault(file);
+    return realpathSync(file);
+  }
   const place = join(realpathSync(dirname(file)), basename(file));
   // The link points to a file that does not exist.
   if (lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return place;
@@ -115,7 +122,9 @@ export function accessFault(path: string, error: unknown): Fault {
   }
   const foreign = ['EACCES', 'EPERM'].includes(code) ? foreignOwnerOf(path) : null;
   if (foreign === null) {
-    return fault('ledger.unwritable', `${path} cannot be used: ${messageOf(error)}.`, {
+    // A folder cannot be made where a file is.
+    const reason = code === 'EEXIST' ? 'a part of the path is a file' : fileReasonOf(error);
+    return fault('ledger.unwritable', `${path} cannot be used: ${reason}.`, {
       ...details,
       suggestion:
         'Check that the folder exists and may be written, that the files in it are yours, and that the disk is neither full nor read-only.',
@@ -145,6 +154,13 @@ function foreignOwnerOf(path: string): { place: string; owner: number; user: num
       if (place === dirname(place)) return null;
     }
   }
+}
+
+function folderFault(path: string): Fault {
+  return fault('ledger.unwritable', `The ledger ${path} is a folder, not a file.`, {
+    path: 'ledger',
+    suggestion: `Name a file in it, such as ${join(path, 'ledger.db')}. dpp-sync creates the file.`,
+  });
 }
 
 function notAFileFault(path: string): Fault {

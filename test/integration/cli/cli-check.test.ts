@@ -136,10 +136,10 @@ describe('dpp-sync check', () => {
       'mappings[2].module',
       'mappings[3].module',
       'mappings[3].when',
-      'mappings[4].key',
-      'mappings[4].key',
       'mappings[4].fields.sku',
       'mappings[4].fields.name',
+      'mappings[4].key',
+      'mappings[4].key',
       'schedule',
     ]);
     expect(problems.find(([, path]) => path?.endsWith('fields.name'))?.[3]).toContain('nmae(1)');

@@ -1,4 +1,4 @@
-import fs, { mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, statfsSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +18,31 @@ beforeEach(() => {
   file = join(folder, 'ledger.db');
 });
 afterEach(() => removeFolder(folder));
+
+describe('a path of a ledger that cannot be one', () => {
+  it('a folder is refused as a folder, and nothing is written beside it', () => {
+    const place = join(folder, 'data');
+    mkdirSync(place);
+    for (const open of [
+      () => openLedger(place),
+      () => openLedgerReads({ file: place, passportRules: NO_PASSPORTS, forms: FORMS }),
+    ]) {
+      expect(open).toThrow(
+        expect.objectContaining({
+          code: 'ledger.unwritable',
+          message: `The ledger ${place} is a folder, not a file.`,
+          suggestion: expect.stringContaining(join(place, 'ledger.db')),
+        }),
+      );
+    }
+    expect(readdirSync(folder)).toEqual(['data']);
+  });
+
+  it('a file in the place of a folder is named as the reason', () => {
+    writeFileSync(join(folder, 'data'), '');
+    expect(() => openLedger(join(folder, 'data', 'ledger.db'))).toThrow(/cannot be used: a part of the path is/);
+  });
+});
 
 /**
  * Runs work while `statfs` gives this type. The machines of the tests have no network file system, and can mount none
