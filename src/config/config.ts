@@ -289,7 +289,7 @@ const Source = z
   .describe('One configured system to read from.');
 
 /** The parts of a source to which its mappings refer. */
-export const SourceParts = Source.pick({ id: true, lookups: true, units: true }).loose();
+export const SourceParts = Source.pick({ id: true, omit: true, lookups: true, units: true }).loose();
 
 const Passports = z
   .strictObject({

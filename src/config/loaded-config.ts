@@ -269,6 +269,7 @@ export function loadedLookups(lookups: LookupsConfig): Record<string, LookupConf
 export interface ReadableMappings {
   source: string;
   definitions: MappingDefinition[];
+  omit: string[];
   lookups: Record<string, LookupConfig>;
   units: Record<string, string>;
 }
@@ -282,8 +283,8 @@ export function readableMappings(value: unknown, resolvePath: (path: string) => 
       return [loadedMapping(data, `sources[${index}].mappings[${at}]`, resolvePath)];
     });
     const parts = SourceParts.safeParse(source);
-    const { id, lookups, units } = parts.success ? parts.data : { id: '', lookups: {}, units: {} };
-    return { source: id, definitions, lookups: loadedLookups(lookups), units };
+    const { id, omit, lookups, units } = parts.success ? parts.data : { id: '', omit: [], lookups: {}, units: {} };
+    return { source: id, definitions, omit, lookups: loadedLookups(lookups), units };
   });
 }
 

@@ -11,7 +11,7 @@ import { Fault, messageOf, sentence } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/logging/secrets.ts';
 import { deniedFault } from '../operations/outcome-fault.ts';
-import { likelyMisspelt, neededColumns } from '../pipeline/column-check.ts';
+import { likelyMisspelt, neededColumns, withoutColumn } from '../pipeline/column-check.ts';
 import { probeRedis } from '../queue/redis-backend.ts';
 import { tryChannels } from './alerts.ts';
 import { openClient, openGate } from './open-client.ts';
@@ -108,6 +108,8 @@ export async function* checkStreams(
   { mappers, storedOf }: Identities,
 ): AsyncGenerator<StreamFinding> {
   for (const source of config.sources) {
+    const unread = new Set(source.streams);
+    const seen = new Set<string>();
     for (const stream of source.streams) {
       const place = { source: source.id, stream: stream.name };
       try {
@@ -118,6 +120,9 @@ export async function* checkStreams(
           reads,
         } = await checkStream(source, stream, { config, log, signal });
         const isTable = source.connector.fixedColumns === true || columns.length === 0;
+        for (const column of columns) seen.add(column);
+        if (columns.length > 0) unread.delete(stream);
+        const isLast = unread.size === 0 && stream === source.streams.at(-1);
         const needed = isTable ? [] : neededColumns(source, stream, config.sources);
         const mapper = stream.key.length === 0 ? mappers.of(source.id) : null;
         const stored = await storedOf(source.id, stream.name);
@@ -125,6 +130,7 @@ export async function* checkStreams(
         const warnings = [
           ...ofStream,
           ...likelyMisspelt(needed, columns),
+          ...(isLast ? withoutColumn(source, [...seen], source.connector.fixedColumns === true) : []),
           ...(identity?.isWeak ? [identity.text] : []),
         ];
         const identifies = identity === null || identity.isWeak ? null : identity.text;

@@ -190,6 +190,28 @@ export function likelyMisspelt(needed: readonly NamedColumn[], seen: readonly st
 }
 
 /**
+ * Makes sentences about names in the `omit` of a source that are no column of it, because such a column would be stored under
+ * its other name.
+ *
+ * @param seen the columns of all streams of the source
+ * @param isTable if false, a record need not have all columns, and only a name that looks misspelt is reported
+ */
+export function withoutColumn(
+  { omit, path }: { omit: readonly string[]; path: string },
+  seen: readonly string[],
+  isTable: boolean,
+): string[] {
+  const known = new Set(seen.map(comparableName));
+  return omit.flatMap((name, index) => {
+    const meant = suggest(name, seen);
+    if (known.has(comparableName(name)) || (!isTable && meant === undefined)) return [];
+    const cure = meant === undefined ? '' : ` Did you mean ${visibleText(meant)}?`;
+    const where = isTable ? 'no stream of the source has' : 'the first record of each stream lacks';
+    return [`${path}.omit[${index}] names ${visibleText(name)}, which ${where}, so nothing is left out.${cure}`];
+  });
+}
+
+/**
  * The config's names of columns of a table whose names differ from them only in form, by the names in the table. A column that has
  * exactly a name of the config is not renamed, and neither is one of several columns with similar names.
  */

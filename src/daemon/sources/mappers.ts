@@ -18,6 +18,8 @@ export interface MappedSource {
   mappings: readonly MappingDefinition[];
   lookups: Readonly<Record<string, LookupConfig>>;
   units: Readonly<Record<string, string>>;
+  /** Columns that are never stored, so that no mapping can use them. */
+  omit: readonly string[];
   /** The line of a place in the source; null if it is not known. */
   lineOf(path: string): number | null;
 }
@@ -42,21 +44,25 @@ export function createMappers(options: {
 
   async function compile(wanted: readonly MappedSource[]): Promise<Map<string, Mapper>> {
     provideSdk();
-    const results = await pLimit(COMPILED_AT_ONCE).map(wanted, async ({ id, mappings, lookups, units, lineOf }) => ({
-      id,
-      lineOf,
-      result: await compileMappings({
-        source: id,
-        definitions: mappings,
-        baseDir,
-        lookups,
-        units,
-        fields,
-        naturalKeys: profile.naturalKeys,
-        lookedUp: columnsLookedUp(id, [...sources(), ...wanted]),
-        byHand: findByHand,
+    const results = await pLimit(COMPILED_AT_ONCE).map(
+      wanted,
+      async ({ id, mappings, lookups, units, omit, lineOf }) => ({
+        id,
+        lineOf,
+        result: await compileMappings({
+          source: id,
+          definitions: mappings,
+          baseDir,
+          lookups,
+          units,
+          omit,
+          fields,
+          naturalKeys: profile.naturalKeys,
+          lookedUp: columnsLookedUp(id, [...sources(), ...wanted]),
+          byHand: findByHand,
+        }),
       }),
-    }));
+    );
     const problems = results.flatMap(({ result, lineOf }) =>
       result.ok ? [] : result.error.map((problem) => placed(problem, lineOf)),
     );

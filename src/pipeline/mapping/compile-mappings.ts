@@ -13,6 +13,7 @@ import {
   materialsOf,
   productsOf,
 } from '../../domain/mapping.ts';
+import { comparableName } from '../../domain/natural-key.ts';
 import { NATURAL_KEYS, type Profile } from '../../domain/profile.ts';
 import type { IdentifyingMapping } from '../../domain/record.ts';
 import { err, messageOf, ok, type Result } from '../../lib/errors.ts';
@@ -87,6 +88,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
   const meter = createMeter();
   const environment = createEnvironment({ tables, patterns: findings.patterns, units, meter });
   const entryEnvironment = withEntryVariables(environment);
+  const omitted = new Set((options.omit ?? []).map(comparableName));
   const problems: MappingProblem[] = [];
   const modules: JsonObject = {};
   const files = new Set<string>();
@@ -101,6 +103,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
       meter,
       trace: tables.trace,
       findings,
+      omitted,
       problems,
     };
     const checks = { rules: compileRules(definition.rules ?? {}, { path, problems, meter }), fields, naturalKeys };
@@ -306,6 +309,8 @@ export interface SourceMappings {
   byHand?: FindValueByHand;
   /** The names of units that only this source uses, with their codes. */
   units?: Readonly<Record<string, string>>;
+  /** Columns that are never stored. */
+  omit?: readonly string[];
   /** The fields that the profile allows; undefined to allow any. */
   fields?: AllowedFields;
   /** The fields by which the API identifies items; by default those of the default profile. */

@@ -28,10 +28,10 @@ export interface MappingProblem {
   cure?: string;
 }
 
-/** The message of a problem with its expression, for people. */
+/** The message of a problem with its expression, for people, without a full stop at the end. */
 export function describeProblem({ message, expression, position }: MappingProblem): string {
   const at = position === undefined ? '' : ` at character ${position}`;
-  return expression === undefined ? message : `${message} (in \`${expression.trim()}\`${at})`;
+  return expression === undefined ? message : `${message.replace(/\.$/, '')} (in \`${expression.trim()}\`${at})`;
 }
 
 /** Why an expression cannot be used, for the person who has written it. */

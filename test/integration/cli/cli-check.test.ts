@@ -43,6 +43,17 @@ describe('dpp-sync check', () => {
     expect(world.contents()).toMatchObject({ products: [], materials: [], bomItems: [] });
   });
 
+  it('check warns of a name in `omit` that no stream has as a column', async () => {
+    const [source] = EXPORT_SOURCES;
+    writeConfig({ sources: [{ ...source, omit: ['PRICE', 'CONTRY'] }] });
+    const without = await check();
+    expect(without.exitCode).toBe(0);
+    expect(without.stdout + without.stderr).toContain(
+      'sources[0].omit[0] names PRICE, which no stream of the source has, so nothing is left out.',
+    );
+    expect(without.stdout + without.stderr).toContain('Did you mean COUNTRY?');
+  });
+
   it('check gives one document', async () => {
     const document = (await check('--json')).json();
     expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api', 'ledger', 'alerts']);

@@ -37,6 +37,7 @@ it('the mappings of many sources are read a few at a time', async () => {
     mappings: [{ stream: 'default', module: join(folder, `mapping-${at}.mjs`), path: `sources[${at}].mappings[0]` }],
     lookups: {},
     units: {},
+    omit: [],
     lineOf: () => null,
   }));
   const mappers = createMappers({
@@ -62,12 +63,19 @@ it('names the file and the line of every problem, each on a line of its own', as
     'sources[0].mappings[0].fields.name': 7,
     'sources[0].mappings[1].fields.name': 12,
     'sources[0].mappings[2].fields.name': 17,
+    'sources[0].mappings[3].fields.name': 22,
   };
   const source = {
     id: 'erp',
-    mappings: [product('foo', 0), product('row.B +', 1), product('lookup("colours", row.C)', 2)],
+    mappings: [
+      product('foo', 0),
+      product('row.B +', 1),
+      product('lookup("colours", row.C)', 2),
+      product('row.PRICE', 3),
+    ],
     lookups: {},
     units: {},
+    omit: ['PRICE'],
     lineOf: (path: string) => lines[path] ?? null,
   };
   const file = join(folder, 'dpp-sync.yaml');
@@ -81,14 +89,17 @@ it('names the file and the line of every problem, each on a line of its own', as
     exitCode: 2,
     path: 'sources[0].mappings[0].fields.name',
   });
-  const [heading, first, second, third, ...others] = failure?.message.split('\n') ?? [];
-  expect(heading).toBe('dpp-sync.yaml has 3 problems:');
+  const [heading, first, second, omitted, third, ...others] = failure?.message.split('\n') ?? [];
+  expect(heading).toBe('dpp-sync.yaml has 4 problems:');
   expect(first).toMatch(
     /^ {2}sources\[0\]\.mappings\[0\]\.fields\.name \(line 7\): "foo" is not known; .*\(in `foo` at character 1\)/,
   );
   expect(second).toMatch(/^ {2}sources\[0\]\.mappings\[1\]\.fields\.name \(line 12\): .*\(in `row\.B \+`/);
   expect(third).toMatch(
     /^ {2}sources\[0\]\.mappings\[2\]\.fields\.name \(line 17\): There is no lookup table "colours"\./,
+  );
+  expect(omitted).toBe(
+    '  sources[0].mappings[3].fields.name (line 22): The column "PRICE" is in the `omit` of the source, so no record has it (in `row.PRICE`). Remove it from `omit`, or from the expression.',
   );
   expect(others).toEqual([]);
 });

@@ -1,6 +1,8 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { ITEM_FIELDS, type ItemKind, REF_ROLES } from '../../../domain/item.ts';
 import type { MappedRole, MappingDefinition } from '../../../domain/mapping.ts';
+import { comparableName } from '../../../domain/natural-key.ts';
+import { visibleText } from '../../../lib/text/safe-text.ts';
 import type { LookupTables } from '../lookups.ts';
 import { holdsText } from '../make-item.ts';
 import type { MappingProblem } from '../mapping-error.ts';
@@ -36,6 +38,8 @@ export interface Compilation {
   /** See `LookupTables`. */
   trace: LookupTables['trace'];
   findings: Findings;
+  /** The names of columns that are never stored, in the form that `comparableName` gives. */
+  omitted: ReadonlySet<string>;
   problems: MappingProblem[];
 }
 
@@ -97,9 +101,16 @@ export function compileWhen(definition: MappingDefinition, compilation: Compilat
 function compile(source: string | undefined, path: string, compilation: Compilation): Expression | null {
   if (source === undefined) return null;
   const compiled = compileExpression(compilation.environment, source, { ...compilation, path });
-  if (compiled.ok) return compiled.value;
-  for (const problem of compiled.error) compilation.problems.push({ path, expression: source.trim(), ...problem });
-  return null;
+  if (!compiled.ok) {
+    for (const problem of compiled.error) compilation.problems.push({ path, expression: source.trim(), ...problem });
+    return null;
+  }
+  for (const column of compiled.value.columns.filter((name) => compilation.omitted.has(comparableName(name)))) {
+    const message = `The column "${visibleText(column)}" is in the \`omit\` of the source, so no record has it.`;
+    const cure = 'Remove it from `omit`, or from the expression.';
+    compilation.problems.push({ path, expression: source.trim(), message, cure });
+  }
+  return compiled.value;
 }
 
 /** Checks that a mapping can give every field that its kind needs, before any row is read. */

@@ -7,11 +7,34 @@ import type { ExpressionProblem } from '../mapping-error.ts';
 const ODD_NAME = 'A column whose name has blanks, dashes or letters with accents is written row["…"].';
 
 /** Rewords an error of the CEL library for the person who has written the mapping. */
-export function describeCompileError(environment: Environment, error: unknown): ExpressionProblem {
+export function describeCompileError(environment: Environment, text: string, error: unknown): ExpressionProblem {
   if (!isCelError(error)) return { message: `The expression cannot be compiled: ${messageOf(error)}.` };
-  const position = error.range === undefined ? {} : { position: error.range.start + 1 };
-  return { ...describe(environment, error.code, error.summary), ...position };
+  if (error.range === undefined) return describe(environment, error.code, error.summary);
+  const { start } = error.range;
+  const there = error.code === 'unexpected_character' ? describeUnexpected(text.slice(start)) : null;
+  return { ...(there ?? describe(environment, error.code, error.summary)), position: start + 1 };
 }
+
+/** Words and characters that people write where CEL has others. */
+function describeUnexpected(rest: string): ExpressionProblem | null {
+  if (/^[“”„«»‘’]/u.test(rest))
+    return {
+      message: `Unexpected character: ${rest.charAt(0)}.`,
+      cure: 'Write a fixed text in straight quotes: "kg".',
+    };
+  const word = /^[A-Za-z_]\w*/.exec(rest)?.[0];
+  if (word === undefined) return null;
+  const cure = OPERATORS.get(word.toLowerCase()) ?? ODD_NAME;
+  return { message: `The word ${word} is not expected here.`, cure };
+}
+
+const OPERATORS: ReadonlyMap<string, string> = new Map([
+  ['and', 'Conditions are joined with &&.'],
+  ['or', 'Alternatives are joined with ||.'],
+  ['is', 'Equality is written ==.'],
+  ['eq', 'Equality is written ==.'],
+  ['like', 'Write row.X.contains("a"), row.X.startsWith("a") or row.X.matches("^a").'],
+]);
 
 /** True for the three kinds of error of the CEL library, which share `code`, `summary`, `node` and `range`. */
 export function isCelError(error: unknown): error is EvaluationError | ParseError | CelTypeError {
@@ -45,8 +68,11 @@ function describe(environment: Environment, code: string, summary: string): Expr
     case 'unexpected_token':
     case 'expected_token':
       return { message: `The expression is incomplete or has a syntax error: ${summary}.`, cure: ODD_NAME };
-    default:
-      return { message: `${summary}.` };
+    default: {
+      const word = /^Reserved identifier: (\w+)$/.exec(summary)?.[1] ?? '';
+      const cure = IN_OTHER_LANGUAGES.get(word);
+      return { message: `${summary}.`, ...(cure === undefined ? {} : { cure }) };
+    }
   }
 }
 

@@ -69,7 +69,7 @@ export function compileExpression(
     survey.visit(parsed.ast, 0, 0);
     if (survey.problems.length > 0) return err(survey.problems);
     const checked = parsed.check();
-    if (!checked.valid) return err([describeCompileError(environment, checked.error)]);
+    if (!checked.valid) return err([describeCompileError(environment, text, checked.error)]);
     meterExpression(parsed.ast, meter);
     const looksUp = survey.looksUp();
     const evaluate = ({ variables }: Scope): unknown => meter.run(() => parsed(variables));
@@ -86,7 +86,7 @@ export function compileExpression(
       evaluate,
     });
   } catch (error) {
-    return err([describeCompileError(environment, error)]);
+    return err([describeCompileError(environment, text, error)]);
   }
 }
 
