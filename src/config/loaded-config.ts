@@ -59,7 +59,7 @@ export interface LedgerSource {
   /** Its path in the config, such as `sources[0]`. */
   path: string;
   /** The line of a place in the source, such as `sources[0].mappings[1].key`; null if it is not known. */
-  lineOf(path: string): number | null;
+  lineOf: (path: string) => number | null;
 }
 
 /** A source with the keys of its streams, for a command that loads no connector. */

@@ -21,7 +21,7 @@ export interface MappedSource {
   /** Columns that are never stored, so that no mapping can use them. */
   omit: readonly string[];
   /** The line of a place in the source; null if it is not known. */
-  lineOf(path: string): number | null;
+  lineOf: (path: string) => number | null;
 }
 
 /** The modules and lookup files of at most this many sources are read at once. A config may have hundreds of sources (I9). */
