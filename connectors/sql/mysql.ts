@@ -20,7 +20,10 @@ import {
 import type { Options } from './schema.ts';
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
-const exact = (expression: string): string => expression;
+
+/** Numbers of a ZEROFILL column are numbers to the driver, and text with their zeros only to the server. */
+const exact = (expression: string, { type }: Column): string =>
+  type === 'zerofill' ? `CONCAT(${expression})` : expression;
 
 /** The character set of columns that hold bytes. */
 const BINARY = 63;
@@ -45,6 +48,7 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
 };
 const BIT = 16;
 const SINGLE = 4;
+const ZEROFILL = 64;
 
 /** The flags of columns whose values are sorted by their numbers but compared by their names. */
 const ENUM_OR_SET = 256 | 2048;
@@ -213,6 +217,7 @@ function typeOf({
   if ((Number(flags ?? 0) & ENUM_OR_SET) !== 0) return { kind: 'enum' };
   if (type === SINGLE) return { kind: 'float', type: 'single' };
   const kind = KINDS[type];
+  if (kind === 'number' && (Number(flags ?? 0) & ZEROFILL) !== 0) return { kind, type: 'zerofill' };
   return { kind: kind ?? (characterSet === BINARY ? 'binary' : 'text') };
 }
 

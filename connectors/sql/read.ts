@@ -70,14 +70,25 @@ export async function* readChanges(
     after !== undefined ? { after } : since === null ? {} : { from: earlierBy(since, overlap, watermark.kind) };
   const last: Cursor = { by: namesOf(by), watermark: end ?? since };
   await assertOrdered(read, start.from ?? null);
+  let isEmpty = true;
   for await (const { rows, at, isLast } of pagesOf(read, { by, ...start })) {
     assertComparable(read, rows, end);
+    isEmpty = false;
     // The next read may begin after the last row of any page. Then another row at the same position would be lost.
     if (!isLast) await assertAlone(read, by, at);
     yield { rows, cursor: isLast ? last : { ...last, after: at } };
     if (isLast) return;
   }
-  yield { rows: [], cursor: last };
+  if (isEmpty && start.from !== undefined) yield { rows: [], beginAgain: newestIsGone(read, { watermark, since }) };
+  else yield { rows: [], cursor: last };
+}
+
+/**
+ * A read of changes gives at least the row with the greatest watermark of the read before. If this row is gone or has an earlier
+ * watermark, as after a clock was set right or a backup was restored, other changes may be earlier than the watermark too.
+ */
+function newestIsGone({ stream }: Read, { watermark, since }: { watermark: Column; since: string | null }): string {
+  return `No row of the stream ${stream} is as new any more as the newest one of the last read (${watermark.name}=${since}), so earlier changes may be unknown.`;
 }
 
 function cursorFrom(watermark: string | null, { plan }: Read): Cursor {
@@ -228,7 +239,7 @@ async function assertOrdered({ plan, session, signal, stream }: Read, from: stri
   }
   const values = compared.map(({ name }, at) => `${name}=${textOf(row[at] ?? '')}`);
   throw sourceFault(
-    `The columns by which the stream ${stream} is read have values of several types: ${values.join(', ')}.`,
+    `The columns by which the stream ${stream} is read have values of several types, or a value with a part that is NULL: ${values.join(', ')}.`,
     {
       suggestion: 'Give these columns one type in the query, for example CAST(id AS TEXT) AS id.',
     },

@@ -90,10 +90,10 @@ function checkedText(text: string, { maxCellCharacters }: SpreadsheetContext): s
 const SHORT_WHOLE = /^\d{1,15}$/;
 
 function numberValue(text: string, format: NumberFormat, is1904: boolean): string | CellProblem {
-  if (format.kind === 'date') return text.trim() === '' ? '' : (dateText(Number(text), format, is1904) ?? noDate(text));
   if (format.kind === 'plain' && SHORT_WHOLE.test(text)) return text;
   const exact = normalizeDecimal(text);
   if (exact === null) return text.trim() === '' ? '' : noNumber(text);
+  if (format.kind === 'date') return dateText(Number(text), format, is1904) ?? noDate(text);
   const isScientific = /e/i.test(text);
   const typed = exact.includes('.') ? asTyped(exact) : exact;
   if (typed.includes('.')) return isScientific || typed !== exact ? typed : text.trim();

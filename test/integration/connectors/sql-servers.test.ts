@@ -128,6 +128,16 @@ function onEveryServer(): void {
       expect(changed.slice(-2)).toEqual(['-1', '900']);
     });
 
+    it('changes begin again if the newest row is no longer the newest, since others may be older than it was', async () => {
+      await run(...table, events([1, '2026-03-01 10:00:00'], [2, '2037-01-01 00:00:00'], [3, '2026-03-02 10:00:00']));
+      const cursor = await endOf();
+      // The clock is set right: row 2 gets its real time, and row 3 changes before it.
+      await run("UPDATE event SET at = '2026-03-03 10:00:00' WHERE id = 2");
+      await run("UPDATE event SET at = '2026-03-03 09:00:00' WHERE id = 3");
+      const pages = await pagesOf(EVENTS, { mode: 'changes', cursor });
+      expect(pages).toEqual([{ rows: [], beginAgain: expect.stringMatching(/event|default.*at=2037-01-01/) }]);
+    });
+
     it('changes begin again where the watermark is another column', async () => {
       await run(...table, events([1, '2026-01-01 10:00:00']));
       const cursor = await endOf();
@@ -390,6 +400,21 @@ describeMariaDb('a MariaDB server', () => {
         y: '2026',
         e: 'b',
       },
+    ]);
+  });
+
+  it('MariaDB gives the zeros of a ZEROFILL column, and reads it page by page', async () => {
+    await run('CREATE TABLE filled (no INT(8) ZEROFILL PRIMARY KEY, changed INT(10) ZEROFILL)');
+    await run('INSERT INTO filled SELECT seq, seq FROM seq_1_to_30');
+    const filled = { query: 'SELECT * FROM filled', page: ['no'], watermark: 'changed', overlap: 0 };
+    const rows = await read(filled);
+    expect(rows).toHaveLength(30);
+    expect(rows[29]).toEqual({ no: '00000030', changed: '0000000030' });
+    const cursor = (await pagesOf(filled)).at(-1)?.cursor ?? null;
+    await run('UPDATE filled SET changed = 31 WHERE no = 7');
+    expect(await read(filled, { mode: 'changes', cursor })).toEqual([
+      { no: '00000030', changed: '0000000030' },
+      { no: '00000007', changed: '0000000031' },
     ]);
   });
 

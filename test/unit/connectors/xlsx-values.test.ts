@@ -135,6 +135,10 @@ describe('dates', () => {
     expect(await on(stored, 'yyyy-mm-dd')).toBe('cell.date');
   });
 
+  it.each(['0x10', '1,5', '0b11'])('dates are an issue for what is no decimal number: %s', async (stored) => {
+    expect(await on(stored, 'yyyy-mm-dd')).toBe('cell.number');
+  });
+
   it.each([
     [14, '2024-03-01'],
     [22, '2024-03-01T00:00:00'],
