@@ -5,6 +5,7 @@ import type { SubjectKind } from '../domain/item.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger/ledger-views.ts';
 import { eventWord, kindWord, stateWord } from '../domain/words/states.ts';
 import { memberOf } from '../lib/json.ts';
+import { counted } from '../lib/text/amounts.ts';
 import { shellWord } from '../lib/text/safe-text.ts';
 import { showItem } from '../operations/items.ts';
 import { findPastedItem, unknownItem } from '../operations/named.ts';
@@ -61,7 +62,7 @@ function itemLines({ item, passport = null }: Shown, { paint }: Output): string[
     paint('bold', printable(title)) + (name === null ? '' : `  ${printable(name)}`),
     `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? `, ${missingText(item)}` : ''}${released ? `, ${RELEASED}` : ''}`,
     `  remote id  ${formatValue(remoteId)}`,
-    `  revision   ${item.revision}${item.attempts > 0 ? `, ${item.attempts} attempts` : ''}`,
+    `  revision   ${item.revision}${item.attempts > 0 ? `, ${counted(item.attempts, 'attempt')}` : ''}`,
   ];
   // The platform's message may name a command that is wrong until a person has decided about the guard.
   if (reason !== null && !isOfGuard(advice)) {
@@ -120,8 +121,10 @@ function itemLines({ item, passport = null }: Shown, { paint }: Output): string[
       `${paint('bold', 'Record')}  ${record.source}/${record.stream}, ${printable(formatPlace(record.place))}`,
     );
     lines.push(...fieldLines(record.fields, 120).map((line) => `  ${line}`));
-    for (const issue of record.quarantined ?? [])
+    for (const issue of record.quarantined ?? []) {
       lines.push(`  ${paint('red', `error: ${formatIssue(issue, { fields: record.fields })}`)}`);
+      if (issue.cure !== undefined) lines.push(`    ${printable(issue.cure)}`);
+    }
   }
   lines.push('', paint('bold', 'Timeline'));
   for (const { at, what, operation, revision, detail } of item.timeline) {

@@ -164,6 +164,12 @@ export function adviceOnIssue(issue: Issue, source: string): Advice {
   };
 }
 
+/** The issue with what to do about it: its own cure, or else the one of its code. */
+export function withCure(issue: Issue): Issue {
+  const cure = issue.cure ?? wordsOfIssue(issue.code)?.cure;
+  return cure === undefined ? issue : { ...issue, cure };
+}
+
 /** The kind of an item that no row gives; `part` for one that may be a product or a material. */
 export type MissingKind = ItemKind | 'part';
 

@@ -1,3 +1,4 @@
+import { withCure } from '../../domain/advice.ts';
 import type { Issue, Place } from '../../domain/issue.ts';
 import { ITEM_KINDS, type Item, type ItemKind, itemHash } from '../../domain/item.ts';
 import { createRowEntries, type FindEntry, type LookupTable } from '../../domain/lookup.ts';
@@ -67,7 +68,7 @@ export async function openPreview(
       fields: record.fields,
       status: result.status,
       items: result.status === 'excluded' ? [] : (result.items ?? []).map(withoutMapping),
-      issues: result.status === 'quarantined' ? result.issues : [],
+      issues: result.status === 'quarantined' ? result.issues.map(withCure) : [],
     };
   }
 

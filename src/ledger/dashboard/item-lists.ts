@@ -48,7 +48,8 @@ const SQL = {
 };
 
 /** A list of items. */
-export function listItemRows(reads: DashboardReads, filter: ItemListFilter, page: ListPage): Listed<ItemRow> {
+export function listItemRows(reads: DashboardReads, asked: ItemListFilter, page: ListPage): Listed<ItemRow> {
+  const filter = meantBy(asked);
   if (reads.catalog.isBuilt() || needsCatalog(filter)) reads.catalog.refresh();
   const phases = phasesOf(reads, filter);
   const accepts = restOf(reads, filter);
@@ -59,6 +60,12 @@ export function listItemRows(reads: DashboardReads, filter: ItemListFilter, page
   const ofPage = { count: ids.length, atLeast: !isWhole };
   const total = isWhole || page.counts === false ? ofPage : totalOf(reads, filter, accepts, phases);
   return { rows: rows.map((row) => ({ id: row.id, ...summary(row), since: row.since })), next, total };
+}
+
+/** A passport that is incomplete is listed as its product, because it has no item of its own yet. */
+function meantBy(filter: ItemListFilter): ItemListFilter {
+  const { kind, ...others } = filter;
+  return kind === 'passport' && filter.state === 'incomplete' ? others : filter;
 }
 
 /** False for a list that the ledger gives by itself. After a start such a list does not wait until the catalog has read all items. */

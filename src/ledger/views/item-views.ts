@@ -1,3 +1,4 @@
+import { withCure } from '../../domain/advice.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
@@ -204,7 +205,8 @@ export function itemOf(reads: ViewReads, kind: SubjectKind, key: string): Stored
           stream: record.stream,
           place: parseJson<Place>(record.place),
           fields: parseJson<JsonObject>(record.raw),
-          quarantined: record.state === 'quarantined' ? parseJsonOrNull<Issue[]>(record.issues) : null,
+          quarantined:
+            record.state === 'quarantined' ? (parseJsonOrNull<Issue[]>(record.issues)?.map(withCure) ?? null) : null,
         }
       : null,
     revision: row.revision,

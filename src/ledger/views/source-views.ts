@@ -1,7 +1,7 @@
 // What was read from sources: the last runs, records in quarantine, records that make the same items, and reads that the
 // guard holds.
 
-import { adviceOnIssue } from '../../domain/advice.ts';
+import { adviceOnIssue, withCure } from '../../domain/advice.ts';
 import type { WaitingRun } from '../../domain/approval.ts';
 import type { ForeignCode, Issue, Place } from '../../domain/issue.ts';
 import { ITEM_KINDS } from '../../domain/item.ts';
@@ -163,7 +163,7 @@ export function quarantinedRecord({ id, source, stream, key, place, raw, issues 
     key,
     place: parseJson<Place>(place),
     fields: parseJson<JsonObject>(raw),
-    issues: stored,
+    issues: stored.map(withCure),
   };
 }
 

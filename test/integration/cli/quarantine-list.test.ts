@@ -40,6 +40,18 @@ describe('the list of quarantined rows', () => {
     expect((await quarantine()).stdout).toContain(name);
   });
 
+  it('a row with an error has what to do about it wherever it is shown, also where the item and not an expression is wrong', async () => {
+    const key = 'C'.repeat(600);
+    await synced(`SKU;NAME\n${key};Cup\n`, {});
+    const cure = 'Use fewer columns for the key.';
+    expect((await quarantine()).stdout).toContain(`[key.long]\n    ${cure}\n`);
+    const file = join(world.folder, 'rows.csv');
+    await quarantine('--out', file);
+    expect(readFileSync(file, 'utf8')).toContain(cure);
+    expect((await quarantine('--json')).stdout).toContain(`"cure":"${cure}"`);
+    expect((await runHere(['preview', 'shop', '-c', world.configFile])).stdout).toContain(cure);
+  });
+
   const NAME = 'Enamelled bucket with a lid and a handle of beech wood, 10 l, dark green';
 
   it('the list of quarantined rows shows the wrong value of an expression that uses several columns', async () => {

@@ -468,9 +468,11 @@ describe('the list of passports', () => {
         expect([state, of.count]).toEqual([state, rows.length]);
         for (const { product: key } of rows) expect(ledger.views.passport(key)?.state).toBe(state);
       }
-      expect(keys({ state: 'incomplete' }).length).toBe(
-        ledger.views.standing({ sources: [], watched: [] }).passports.incomplete ?? 0,
-      );
+      const { incomplete = 0 } = ledger.views.standing({ sources: [], watched: [] }).passports;
+      for (const kind of [undefined, 'product', 'passport'] as const) {
+        const { rows, total } = views().items({ state: 'incomplete', kind }, { limit: 10 });
+        expect([kind, rows.length, total.count]).toEqual([kind, incomplete, incomplete]);
+      }
     };
     const statesOf = () => Object.keys(views().passportCounts({})).sort();
     agree();

@@ -177,15 +177,16 @@ describe('a cause', () => {
     }
   });
 
-  it('the page of parts that are in no file offers to settle nothing', () => {
+  it('the page of parts that are in no file offers to settle nothing, and commands in a reason are marked as code', () => {
     const item = { kind: 'bom_item', key: 'L1', naturalKey: null, name: null, revision: 1, since: null } as const;
     const page = (type: Cause['type'], code: string) => {
-      const reason = { code: 'unknown', message: 'Its material M is in no file.' } as const;
+      const reason = { code: 'unknown', message: 'Its `material` M is in no file.' } as const;
       const member: CauseMember = { record: null, run: null, item: { ...item, state: 'waiting', reason } };
       const members = { ...VIEW.members, rows: [member] };
       return causePage({ ...VIEW, members, cause: { ...CAUSE, type, code } }, REQUEST).markup;
     };
     expect(page('blocked', 'gate')).toContain('Settle L1');
+    expect(page('blocked', 'gate')).toContain('Its <code>material</code> M is in no file.');
     expect(page('part', 'part.missing')).not.toMatch(/Settle|settle/);
   });
 

@@ -312,7 +312,7 @@ function itemTable(items: readonly StuckItem[], controls: (item: StuckItem) => H
     return [
       html`<a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>${name === null ? null : html`<br /><span class="quiet">${name}</span>`}`,
       stateBadge(state),
-      reason.message,
+      withCode(reason.message),
       controls(item),
     ];
   });

@@ -158,7 +158,8 @@ async function rowOf(
   { record, item }: CauseMember,
   { reads }: Reads,
 ): Promise<{ source: string; stream: string; key?: string; fields: JsonObject; wrong: string } | null> {
-  if (record !== null) return { ...record, wrong: record.issues.map(({ message }) => message).join(' ') };
+  if (record !== null)
+    return { ...record, wrong: record.issues.map(({ message, cure = '' }) => `${message} ${cure}`.trim()).join(' ') };
   if (item === null || item.kind === 'passport') return null;
   const row = (await reads.itemDetail(item.kind, item.key))?.record ?? null;
   return row && { ...row, wrong: item.reason?.message ?? '' };

@@ -81,7 +81,7 @@ function facts(item: ItemDetail): Html {
       'why',
       reason === null
         ? null
-        : html`${reason.message}${reason.status === undefined ? null : html` <span class="quiet">(HTTP ${reason.status})</span>`}`,
+        : html`${withCode(reason.message)}${reason.status === undefined ? null : html` <span class="quiet">(HTTP ${reason.status})</span>`}`,
     ],
     [
       'by field',
@@ -132,12 +132,12 @@ function passportPart({ kind, key }: ItemDetail, passport: PassportView, actions
     ['state', stateBadge(state)],
     ['at the platform', acknowledged === null || acknowledged === state ? null : stateBadge(acknowledged)],
     ['wanted', desired === null ? null : html`${stateBadge(desired.status)} ${WANTED_BY[desired.because]}`],
-    ['why', reason?.message ?? null],
+    ['why', reason === null ? null : withCode(reason.message)],
     [
       'waits for',
       blockers.length === 0 || acknowledged === 'published'
         ? null
-        : html`<ul>${blockers.map((blocker) => html`<li>${blocker}</li>`)}</ul>`,
+        : html`<ul>${blockers.map((blocker) => html`<li>${withCode(blocker)}</li>`)}</ul>`,
     ],
   ])}${state === 'none' ? null : html`<p>${other}</p>`}${actions}`;
 }

@@ -9,7 +9,7 @@ import type {
 } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
-import { addressWith, card, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
+import { addressWith, card, dataTable, filterForm, pageHead, pager, withCode } from '../../parts.ts';
 import { filterValue, unknownFilter } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { counted, isSubjectKind, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
@@ -238,7 +238,7 @@ function table(rows: readonly ItemRow[], query: URLSearchParams): Html {
       name,
       html`<span class="nowrap">${KINDS[kind].one}</span>`,
       html`${stateBadge(state)}${missing || released ? html` ${stateBadge('missing')}` : null}`,
-      reason === null || state === 'delivered' ? null : reason.message,
+      reason === null || state === 'delivered' ? null : withCode(reason.message),
       source,
       timeOf(since),
     ]),

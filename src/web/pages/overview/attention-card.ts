@@ -69,7 +69,7 @@ function suspendedNotes({ standing }: AttentionView): Html[] {
   return standing.suspended.flatMap(({ kind, creates, reason }) => {
     if (reason === null || creates === 0) return [];
     const link = html`<a href="${itemsPath({ kind, state: 'due' })}">${counted(creates, KINDS[kind].one.toLowerCase(), KINDS[kind].many.toLowerCase())}</a>`;
-    return [html`<p>${link} ${creates === 1 ? 'is' : 'are'} not created. ${reason.message}</p>`];
+    return [html`<p>${link} ${creates === 1 ? 'is' : 'are'} not created. ${withCode(reason.message)}</p>`];
   });
 }
 
@@ -121,7 +121,7 @@ function stuckTable({ stuck }: AttentionView): Html | null {
   if (stuck.length === 0) return null;
   const rows = stuck.map(
     ({ kind, key, naturalKey, operation, state, reason }) =>
-      html`<tr><th scope="row"><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a></th><td data-label="write">${operation}</td><td data-label="state">${stateBadge(state)}</td><td class="text" data-label="why">${reason.message}</td></tr>`,
+      html`<tr><th scope="row"><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a></th><td data-label="write">${operation}</td><td data-label="state">${stateBadge(state)}</td><td class="text" data-label="why">${withCode(reason.message)}</td></tr>`,
   );
   return html`<h3 id="stuck">The newest items</h3><div class="scroll" tabindex="0" role="region" aria-labelledby="stuck"><table class="stacks">
 <thead><tr><th scope="col">item</th><th scope="col">write</th><th scope="col">state</th><th scope="col">why</th></tr></thead><tbody>${rows}</tbody></table></div>

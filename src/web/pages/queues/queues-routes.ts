@@ -7,7 +7,7 @@ import { pauseQueue, resumeQueue, retryDeliveries } from '../../../operations/qu
 import { syncSources } from '../../../operations/runs.ts';
 import { BOARD_PATH } from '../../board.ts';
 import { type Html, html } from '../../html.ts';
-import { card, confirmForm, csrfField, dataTable, emptyState, pageHead } from '../../parts.ts';
+import { card, confirmForm, csrfField, dataTable, emptyState, pageHead, withCode } from '../../parts.ts';
 import {
   form,
   get,
@@ -217,7 +217,7 @@ function failedCard({ name, failed, counts }: QueueView, request: WebRequest): H
   const shown = failed.slice(0, FAILED_SHOWN);
   const rows = shown.map((job) => [
     nameOf(job),
-    job.reason,
+    withCode(job.reason),
     html`<form method="post" action="/queues/${name}/retry">${csrfField(request)}${subjectField(name, job)}<button class="plain" aria-label="Retry ${job.name}">Retry</button></form>`,
   ]);
   const all =

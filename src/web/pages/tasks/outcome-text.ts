@@ -14,6 +14,7 @@ import type { Synced } from '../../../operations/runtime.ts';
 import { partsSentences, type SettleSelectedResult, selectedSentences } from '../../../operations/settle-selected.ts';
 import type { CorrectionResult } from '../../../pipeline/store-page.ts';
 import { type Html, html, plainText } from '../../html.ts';
+import { withCode } from '../../parts.ts';
 import { counted, formatCount } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
 import { acceptPath, attentionPath, causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
@@ -156,7 +157,7 @@ function syncedText(synced: Synced | null): Sentences {
   );
   const stuck = attention.stuck.map(
     ({ kind, key, naturalKey, reason }) =>
-      html`<li><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>: ${reason.message}</li>`,
+      html`<li><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>: ${withCode(reason.message)}</li>`,
   );
   return [
     reads.length === 0 ? null : html`<ul>${reads}</ul>`,
@@ -238,7 +239,7 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
 
 function retriedLine({ kind, key, naturalKey, operation, state, reason }: RetriedDelivery): Html {
   const standing = state === null ? 'gone' : stateWord(state);
-  return html`<li><a href="${itemPath(kind, key)}">${operation} ${naturalKey ?? key}</a>: ${standing}.${reason === null ? null : ` ${reason}`}</li>`;
+  return html`<li><a href="${itemPath(kind, key)}">${operation} ${naturalKey ?? key}</a>: ${standing}.${reason === null ? null : html` ${withCode(reason)}`}</li>`;
 }
 
 function passportsText(result: PassportsOfSelection): Sentences {
@@ -246,7 +247,7 @@ function passportsText(result: PassportsOfSelection): Sentences {
   const are = changed === 1 ? 'is' : 'are';
   const lines = left.map(({ asked, key, naturalKey, result, blockers, passport }) => {
     const why = result === 'unknown' ? 'The ledger no longer has this product.' : blockers.join(' ');
-    return html`<li><a href="${itemPath('product', key ?? asked)}">${naturalKey ?? asked}</a>: ${why === '' ? (passport?.reason?.message ?? 'The write of the passport is not complete yet.') : why}</li>`;
+    return html`<li><a href="${itemPath('product', key ?? asked)}">${naturalKey ?? asked}</a>: ${why === '' ? withCode(passport?.reason?.message ?? 'The write of the passport is not complete yet.') : withCode(why)}</li>`;
   });
   const more = leftCount - left.length;
   return [
