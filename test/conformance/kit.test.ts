@@ -73,6 +73,8 @@ const FAILING: Record<Flaw, [check: RegExp, words: RegExp]> = {
   'facts stay the same': [/^looks at a source/, /the facts stay the same/],
   'facts always differ': [/^looks at a source/, /facts of two looks differ/],
   'a look of nothing breaks': [/^looks at a source/, /should throw a sourceFault/],
+  'cuts characters': [/^reads every row of a large source/, /cut in two/],
+  'breaks at damage': [/^reports a source that fails or changes/, /a new pull should throw a sourceFault/],
   'loses changes during a read': [/^gives each change/, /during a snapshot is never given/],
 };
 

@@ -71,6 +71,12 @@ export const readChecks: CheckMaker = (connector, fixtures) => {
             );
             assert.equal(rows.length, LARGE_ROWS, '`large` made another number of rows than it was asked for.');
             assert.deepEqual(rows.find(hasIssues)?.issues ?? [], [], 'The rows of `large` have no issues.');
+            const cut = rows.find(({ fields }) => JSON.stringify(fields).includes('\uFFFD'));
+            assert.equal(
+              cut,
+              undefined,
+              `A character was cut in two, or read in another encoding: ${JSON.stringify(cut)}`,
+            );
             assertPlaces(rows);
           },
         ),
@@ -249,12 +255,17 @@ async function assertNoticed(source: SourceUnderTest, before: readonly SourceRow
       if (!isDamaged) await damage.now();
       isDamaged = true;
     }
+    assertSameRows(rows, before, `When ${damage.about}, other rows are read, and no error says so.`);
   } catch (error) {
+    if (error instanceof assert.AssertionError) throw error;
     assertSourceFault(error, `When ${damage.about}, pull`);
     assert.ok(rows.length <= before.length, `When ${damage.about}, more rows are read than there were.`);
-    return;
   }
-  assertSameRows(rows, before, `When ${damage.about}, other rows are read, and no error says so.`);
+  const error: unknown = await source.rows().then(
+    () => null,
+    (cause: unknown) => cause,
+  );
+  if (error !== null) assertSourceFault(error, `After the damage (${damage.about}), a new pull`);
 }
 
 /** Checks the tombstones of a source, if it has some. */

@@ -59,7 +59,9 @@ export type Flaw =
   | 'facts stay the same'
   | 'facts always differ'
   | 'a look of nothing breaks'
-  | 'loses changes during a read';
+  | 'loses changes during a read'
+  | 'cuts characters'
+  | 'breaks at damage';
 
 const SECRET = 'a-planted-secret-of-the-kit';
 const PAGE_ROWS = 500;
@@ -172,6 +174,7 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
   const { signal } = request;
   if (flaw !== 'cannot be stopped') signal.throwIfAborted();
   const before = await stat(path);
+  if (flaw === 'breaks at damage' && before.size === 10) throw new SyntaxError('Unexpected end of input');
   const start = startOf(request.cursor, flaw);
   const all = flaw === 'reads everything first' ? (await readFile(path, 'utf8')).split('\n') : null;
   const kept = all?.map((line, index) => rowOf(line, index + 1, reading)) ?? [];
@@ -190,7 +193,7 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
       progress: { done, total: flaw === 'progress goes back' ? 0 : at },
     };
   };
-  for await (const line of all ?? linesOf(path)) {
+  for await (const line of all ?? (flaw === 'cuts characters' ? cutLinesOf(path) : linesOf(path))) {
     if (line === '') continue;
     if (at >= end) break;
     at += 1;
@@ -253,6 +256,17 @@ async function removedBy({ mode, options }: Reading['request'], path: string, fl
   return new Set([...removing, ...(flaw === 'keeps a record' ? [] : removing.map((line) => line.slice(1)))]);
 }
 
+/** The lines of a file whose pieces are decoded one by one, so that a character can be cut in two. */
+async function* cutLinesOf(path: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of createReadStream(path)) {
+    const lines = (rest + (piece as Buffer).toString('utf8')).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest;
+}
+
 function linesOf(path: string): AsyncIterable<string> {
   return createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
 }
@@ -308,5 +322,5 @@ export function fixturesFor(folder: string, given: () => number, reset: () => vo
 }
 
 function linesTo(rows: number): string {
-  return Array.from({ length: rows }, (_, index) => `line ${index} ${'x'.repeat(80)}\n`).join('');
+  return Array.from({ length: rows }, (_, index) => `line ${index} ${'ü'.repeat(40)}\n`).join('');
 }
