@@ -132,7 +132,7 @@ interface AdvisedItem extends Delivered {
  *
  * @param known.isPublic true if everybody can see the passport of the product
  */
-export function adviceOnItem(item: AdvisedItem, known: Known & { isPublic?: boolean } = {}): Advice {
+export function adviceOnItem(item: AdvisedItem, known: Known & { isPublic?: boolean }): Advice {
   const { state, missing, neverArrived, released, record } = item;
   const isDone = state === 'delivered' || state === 'superseded';
   if (neverArrived || ((missing || released) && isDone)) return adviceOnGone(item, known);

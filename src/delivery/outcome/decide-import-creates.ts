@@ -11,20 +11,7 @@ import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/por
 import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { readBackDelayMs, reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
-import { type ImportDecision, notNamed } from './decide-import.ts';
-
-export interface CreatesContext {
-  profile: Profile;
-  now: number;
-  /** Whether the API is well and has accepted other deliveries since it could not accept one of the members. */
-  takesOthers: boolean;
-  /** Whether the API refuses this import a scope that it grants to other deliveries. */
-  forbidden: boolean;
-  /** Whether a list has to show each product, whatever the answer says. */
-  isProof: boolean;
-  /** In [0, 1), for the jitter. */
-  random: number;
-}
+import { type CreatesContext, type ImportDecision, notNamed } from './decide-import.ts';
 
 type Members = readonly ClaimedDelivery[];
 

@@ -31,7 +31,7 @@ const PROOF: Reason = {
 /** How many times the same import is sent before it is split. */
 const SENDS_MAX = 2;
 
-interface ImportContext {
+export interface CreatesContext {
   profile: Profile;
   now: number;
   /** Whether the API is well and has accepted other deliveries since it could not accept one of the members. */
@@ -40,10 +40,13 @@ interface ImportContext {
   forbidden: boolean;
   /** Whether a list has to show each product, whatever the answer says. */
   isProof: boolean;
-  /** Whether earlier answers were taken without proof, because no list could be read. */
-  isTaken: boolean;
   /** In [0, 1), for the jitter. */
   random: number;
+}
+
+interface ImportContext extends CreatesContext {
+  /** Whether earlier answers were taken without proof, because no list could be read. */
+  isTaken: boolean;
 }
 
 /** A decision for each member of an import, in the order of the members, and how the members are sent again. */

@@ -165,10 +165,10 @@ export function kindCreatedBy(operation: Operation): ListableKind | undefined {
 }
 
 /** Adds creates to the counts of a batch. */
-export function addCreates(counts: CreateCounts, source: string, kind: ListableKind, count = 1): void {
+export function addCreate(counts: CreateCounts, source: string, kind: ListableKind): void {
   const name = `${kind} ${source}`;
   const known = counts.get(name) ?? { source, kind, count: 0 };
-  known.count += count;
+  known.count += 1;
   counts.set(name, known);
 }
 

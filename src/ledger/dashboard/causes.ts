@@ -166,15 +166,8 @@ function causeOfItems(
 
 // The members of a cause: rows in quarantine, items, or failed runs.
 
-interface ItemRow {
+interface ItemRow extends Omit<NonNullable<CauseMember['item']>, 'reason'> {
   id: number;
-  kind: SubjectKind;
-  key: string;
-  naturalKey: string | null;
-  name: string | null;
-  revision: number;
-  state: ItemState;
-  since: number | null;
   reason: string | null;
 }
 

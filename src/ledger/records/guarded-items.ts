@@ -7,7 +7,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { CreatesAfter, HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
 import { kindWord } from '../../domain/words/states.ts';
-import { addCreates, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
+import { addCreate, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
 import { clearHeldReasons, setReleasedMissing } from '../items/item-writes.ts';
 import { countHeldCreates, heldKeysOf, makeDue } from '../items/refs.ts';
 import { column, statement, type Tx } from '../store/tx.ts';
@@ -280,7 +280,7 @@ function passCreates(tx: Tx, streamId: number): void {
   const creates: CreateCounts = new Map();
   for (const { source, operation } of ready) {
     const kind = kindCreatedBy(operation);
-    if (kind !== undefined) addCreates(creates, source, kind);
+    if (kind !== undefined) addCreate(creates, source, kind);
   }
   countCreates(tx, creates);
 }

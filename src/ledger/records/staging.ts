@@ -2,7 +2,7 @@
 
 import type { Issue, Place } from '../../domain/issue.ts';
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
-import { addCreates, type CreateCounts, countCreates } from '../contact/contact.ts';
+import { addCreate, type CreateCounts, countCreates } from '../contact/contact.ts';
 import { desireItems } from '../items/desire.ts';
 import { noteKeptKeys } from '../items/item-writes.ts';
 import { reconcileAll } from '../items/reconcile.ts';
@@ -227,6 +227,6 @@ function desireAll<R extends RecordToStage>(
     tally[state] += 1;
     const { item, known, owner } = desire;
     const isCreate = state === 'due' && (known === undefined || known.acknowledged === 0);
-    if (isCreate && item.kind !== 'bom_item') addCreates(tally.creates, owner.source, item.kind);
+    if (isCreate && item.kind !== 'bom_item') addCreate(tally.creates, owner.source, item.kind);
   }
 }

@@ -155,7 +155,6 @@ export function quarantined(
 }
 
 export function quarantinedRecord({ id, source, stream, key, place, raw, issues }: QuarantineRow): QuarantinedRecord {
-  const stored = parseJsonOrNull<Issue[]>(issues) ?? [];
   return {
     id,
     source,
@@ -261,15 +260,6 @@ interface Named {
   stream: string | null;
 }
 
-interface Row {
-  source: string;
-  stream: string;
-  key: string;
-  place: string;
-  raw: string;
-  issues: string | null;
-}
-
 const COLUMNS = 's.source, s.name AS stream, r.key, r.place, r.raw, r.source_issues AS issues';
 const WANTED = '(@source IS NULL OR s.source = @source) AND (@stream IS NULL OR s.name = @stream)';
 /** The indexes of items begin with the kind. */
@@ -285,7 +275,7 @@ const NAMED = [
   FOUND(`SELECT DISTINCT record_id AS id FROM items WHERE kind IN (${KINDS}) AND key = +@name`),
   FOUND(`SELECT DISTINCT record_id AS id FROM items WHERE kind IN (${KINDS}) AND natural_key = +@name`),
   FOUND('SELECT DISTINCT record_id AS id FROM holds WHERE product_key = +@name'),
-].map((text) => statement<[Named], Row>(text));
+].map((text) => statement<[Named], Omit<QuarantineRow, 'id'>>(text));
 
 /** At most five rows. */
 export function recordsNamed(
@@ -305,7 +295,7 @@ export function recordsNamed(
   return [];
 }
 
-function recordOf({ source, stream, key, place, raw, issues }: Row): StoredRecord {
+function recordOf({ source, stream, key, place, raw, issues }: Omit<QuarantineRow, 'id'>): StoredRecord {
   return {
     source,
     stream,

@@ -190,7 +190,7 @@ export function accessRefusal(reads: Db, { kind, key }: Pick<ItemSummary, 'kind'
 }
 
 /** Due deliveries that are not sent because the API refuses them, by operation. */
-export function refusedWork(reads: Db, sources?: readonly string[]): RefusedWork[] {
+export function refusedWork(reads: Db, sources: readonly string[]): RefusedWork[] {
   const all = refusals(reads);
   if (all.length === 0) return [];
   const due = REFUSED.due(reads).all(listed(sources));

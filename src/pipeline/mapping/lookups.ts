@@ -1,7 +1,7 @@
 // The lookup tables of one source, as its mappings use them.
 
 import { extname, resolve } from 'node:path';
-import { parse } from 'csv-parse/sync';
+import { type Options, parse } from 'csv-parse/sync';
 import {
   type FindEntry,
   LOOKUP_VALUES_MAX,
@@ -206,32 +206,23 @@ type Rows = Result<{ fields: JsonObject; line: number }[], string>;
 function entriesOfCsv(text: string): Entries {
   const header = /^key([,;\t])value$/i.exec(text.split(/\r?\n/, 1)[0]?.replaceAll('"', '').replaceAll(' ', '') ?? '');
   if (!header) return err('needs the two columns key and value, and this first line: key,value.');
-  let rows: unknown;
-  try {
-    rows = parse(text, { delimiter: header[1] ?? ',', trim: true, skip_empty_lines: true, info: true });
-  } catch (error) {
-    return err(`is not valid CSV: ${messageOf(error)}.`);
-  }
-  if (!Array.isArray(rows)) return err('is not valid CSV.');
+  const rows = parsedCsv<string[]>(text, { delimiter: header[1] ?? ',' });
+  if (!rows.ok) return rows;
   const entries = new Map<string, JsonValue>();
-  for (const row of (rows as { record: string[]; info: { lines: number } }[]).slice(1)) {
-    const [key = '', value = ''] = row.record;
+  for (const { record, info } of rows.value.slice(1)) {
+    const [key = '', value = ''] = record;
     const problem = add(entries, key, value);
-    if (problem !== null) return err(`${problem} (line ${row.info.lines}).`);
+    if (problem !== null) return err(`${problem} (line ${info.lines}).`);
   }
   return ok(entries);
 }
 
 function entriesOfJson(text: string): Entries {
-  let value: unknown;
-  try {
-    value = parseExactly(text);
-  } catch (error) {
-    return err(`is not valid JSON: ${messageOf(error)}.`);
-  }
-  if (!isJsonObject(value)) return err('has to be one JSON object of keys and values.');
+  const value = parsedJson(text);
+  if (!value.ok) return value;
+  if (!isJsonObject(value.value)) return err('has to be one JSON object of keys and values.');
   const entries = new Map<string, JsonValue>();
-  for (const [key, member] of Object.entries(value)) {
+  for (const [key, member] of Object.entries(value.value)) {
     const entry = typeof member === 'number' ? numberText(member) : member;
     if (typeof entry !== 'string')
       return err(`has a value for "${shown(key)}" that is neither text nor a safe number.`);
@@ -243,26 +234,34 @@ function entriesOfJson(text: string): Entries {
 
 function rowsOfCsv(text: string): Rows {
   const delimiter = [';', '\t', ','].find((one) => text.split(/\r?\n/, 1)[0]?.includes(one)) ?? ',';
-  let rows: unknown;
-  try {
-    rows = parse(text, { delimiter, bom: true, columns: true, trim: true, skip_empty_lines: true, info: true });
-  } catch (error) {
-    return err(`is not valid CSV: ${messageOf(error)}.`);
-  }
-  if (!Array.isArray(rows)) return err('is not valid CSV.');
-  const read = rows as { record: JsonObject; info: { lines: number } }[];
-  return ok(read.map(({ record, info }) => ({ fields: record, line: info.lines })));
+  const rows = parsedCsv<JsonObject>(text, { delimiter, bom: true, columns: true });
+  return rows.ok ? ok(rows.value.map(({ record, info }) => ({ fields: record, line: info.lines }))) : rows;
 }
 
 function rowsOfJson(text: string): Rows {
-  let value: unknown;
+  const value = parsedJson(text);
+  if (!value.ok) return value;
+  const rows = value.value;
+  if (!Array.isArray(rows) || !rows.every(isJsonObject)) return err('has to be a JSON list of objects.');
+  return ok(rows.map((fields, at) => ({ fields, line: at + 1 })));
+}
+
+function parsedCsv<Row>(text: string, options: Options): Result<{ record: Row; info: { lines: number } }[], string> {
   try {
-    value = parseExactly(text);
+    const rows: unknown = parse(text, { ...options, trim: true, skip_empty_lines: true, info: true });
+    if (!Array.isArray(rows)) return err('is not valid CSV.');
+    return ok(rows as { record: Row; info: { lines: number } }[]);
+  } catch (error) {
+    return err(`is not valid CSV: ${messageOf(error)}.`);
+  }
+}
+
+function parsedJson(text: string): Result<JsonValue, string> {
+  try {
+    return ok(parseExactly(text));
   } catch (error) {
     return err(`is not valid JSON: ${messageOf(error)}.`);
   }
-  if (!Array.isArray(value) || !value.every(isJsonObject)) return err('has to be a JSON list of objects.');
-  return ok(value.map((fields, at) => ({ fields, line: at + 1 })));
 }
 
 function entriesOfRows(rows: Rows, columns: LookupColumns): Entries {

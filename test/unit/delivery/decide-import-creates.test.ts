@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CreatesContext, decideCreates } from '../../../src/delivery/outcome/decide-import-creates.ts';
+import type { CreatesContext } from '../../../src/delivery/outcome/decide-import.ts';
+import { decideCreates } from '../../../src/delivery/outcome/decide-import-creates.ts';
 import type { MemberOutcome, Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { claimedProduct } from '../../support/ledger/deliveries.ts';
