@@ -1,5 +1,5 @@
 import type { ContactList } from '../domain/ports/ledger/contact-ledger.ts';
-import type { PlatformAdmin } from '../domain/ports/platform.ts';
+import type { PlatformAdmin } from '../domain/ports/target.ts';
 import { NOTHING_EXPECTED } from './answers/classify.ts';
 import { isHeaderText } from './credentials.ts';
 import { ENDPOINTS, pathOf } from './endpoints.ts';

@@ -1,4 +1,4 @@
-import type { ByteSink, PdfResult, PlatformReader, Publication, RemoteId, Report } from '../domain/ports/platform.ts';
+import type { ByteSink, PdfResult, PlatformReader, Publication, RemoteId, Report } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import { sha256Url } from '../lib/hash.ts';
 import { canonicalJson, isJsonObject, type JsonValue } from '../lib/json.ts';

@@ -3,7 +3,7 @@ import { copyFile, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
-import { casesFileOf } from '../config/cases/read-cases.ts';
+import { casesFileOf } from '../config/cases.ts';
 import { type Environment, processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../lib/errors.ts';

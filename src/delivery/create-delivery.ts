@@ -7,10 +7,9 @@ import type {
   UnconfirmedLedger,
 } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
-import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';
-import type { Target } from '../domain/ports/target.ts';
+import type { PlatformReader, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Clock, createWake } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';

@@ -1,6 +1,5 @@
 import type { Outcome } from '../domain/delivery/outcome.ts';
-import type { PlatformReader } from '../domain/ports/platform.ts';
-import type { Listing, Target } from '../domain/ports/target.ts';
+import type { Listing, PlatformReader, Target } from '../domain/ports/target.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 
 /** Requests that people make beside the deliveries. */

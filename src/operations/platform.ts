@@ -3,8 +3,7 @@
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY } from '../domain/delivery/delivery.ts';
 import type { Outcome } from '../domain/delivery/outcome.ts';
-import type { PdfResult } from '../domain/ports/platform.ts';
-import type { Listing, ListOptions, OnPage } from '../domain/ports/target.ts';
+import type { Listing, ListOptions, OnPage, PdfResult } from '../domain/ports/target.ts';
 import { worked } from './documents.ts';
 import type { FileOperation } from './operation.ts';
 import type { PlatformContext } from './runtime.ts';

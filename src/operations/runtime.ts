@@ -24,8 +24,8 @@ import type {
 } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { FormReplay, FormReplayOutcome, ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
-import type { ByteSink } from '../domain/ports/platform.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
+import type { ByteSink } from '../domain/ports/target.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadBuiltIn } from '../../connectors/index.ts';
-import { WITHOUT_NUMBERS } from '../../src/config/cases/read-cases.ts';
+import { WITHOUT_NUMBERS } from '../../src/config/cases.ts';
 import { type Connector, type FoundColumns, z } from '../../src/sdk/index.ts';
 import { connectorChecks } from '../../src/sdk/testing/index.ts';
 import { fixturesOf } from '../support/connectors/connector-fixtures.ts';

@@ -1,6 +1,6 @@
 // What `npm run generate` makes from the schema of the config: the page about it, and its JSON Schema.
 
-import { CasesFile } from '../../src/config/cases/cases-schema.ts';
+import { CasesFile } from '../../src/config/cases.ts';
 import { Config, StreamKey } from '../../src/config/config.ts';
 import type { ConnectorSchemas } from '../../src/config/connectors.ts';
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-walk.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { casesFileOf } from '../../config/cases/read-cases.ts';
+import { casesFileOf } from '../../config/cases.ts';
 import { openPreview, type PreviewedRecord } from '../../daemon/preview/preview.ts';
 import type { ConfiguredSource, RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { RAW_FIELD } from '../../domain/record.ts';

@@ -1,4 +1,4 @@
-import { casesFileOf } from '../../config/cases/read-cases.ts';
+import { casesFileOf } from '../../config/cases.ts';
 import type { MappingsConfig } from '../../config/loaded-config.ts';
 import { fault } from '../../domain/faults.ts';
 import { formatPlace } from '../../domain/issue.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Admin } from '../../admin/local-admin.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
-import type { ByteSink, RemoteId } from '../../domain/ports/platform.ts';
+import type { ByteSink, RemoteId } from '../../domain/ports/target.ts';
 import { stateWord } from '../../domain/words/states.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { findPastedItem, unknownItem } from '../../operations/named.ts';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { Publication } from '../../domain/ports/platform.ts';
-import type { Listing } from '../../domain/ports/target.ts';
+import type { Listing, Publication } from '../../domain/ports/target.ts';
 import type { FileOperation } from '../../operations/operation.ts';
 import { outcomeFault } from '../../operations/outcome-fault.ts';
 import { publicationList } from '../../operations/platform.ts';

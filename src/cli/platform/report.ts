@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { IDEMPOTENCY_KEY } from '../../domain/delivery/delivery.ts';
 import { fault } from '../../domain/faults.ts';
-import type { Report } from '../../domain/ports/platform.ts';
+import type { Report } from '../../domain/ports/target.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { type Failure, outcomeFault } from '../../operations/outcome-fault.ts';

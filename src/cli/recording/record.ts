@@ -12,8 +12,7 @@ import type { Recording } from '../../sdk/rest/recording.ts';
 import type { CommandContext } from '../context.ts';
 import { writeWholeFile } from '../files.ts';
 import { printable } from '../text/style.ts';
-import { type Replaced, redactExchanges } from './redact.ts';
-import { createReplacements } from './replacements.ts';
+import { createReplacements, type Replaced, redactExchanges } from './redact.ts';
 
 export interface RecordOptions {
   stream?: string;

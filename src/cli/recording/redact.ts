@@ -1,7 +1,7 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
+import { endsOfName, isSecretName, isSecretParameter, wordsOfName } from '../../lib/text/secret-names.ts';
 import { type Exchange, RECORDED_ORIGIN } from '../../sdk/rest/exchange.ts';
-import { createPrivateNames, isPrivate, PRIVATE_TEXTS, type Privacy } from './private-members.ts';
-import type { Replacements } from './replacements.ts';
 
 export interface RedactionTools {
   replacements: Replacements;
@@ -181,4 +181,138 @@ function parsed(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
+}
+
+// Which members of an answer and which parameters of a request are about people, or are secrets.
+
+/** Words with which the names of such members end. Words of one name are joined: `first_name` and `firstName` are `firstname`. */
+const PERSONAL = wordsIn(`
+  email mail phone telephone tel mobile fax phonenumber mobilenumber faxnumber firstname lastname middlename fullname
+  givenname familyname surname nickname maidenname contact contactname contactperson person personname salutation
+  signature address addressline street streetname housenumber postcode postalcode zip zipcode birthday birthdate
+  dateofbirth iban bic ssn passportnumber taxnumber user username login author createdby updatedby modifiedby
+  changedby createdbyuser lastmodifiedby lastchangedby owner responsible employee salesperson purchaser customername
+  lastchangedbyuser ernam aenam bearbeiter sachbearbeiter
+  vorname nachname ansprechpartner telefon handy adresse anschrift strasse straße hausnummer plz geburtsdatum benutzer
+`);
+function wordsIn(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}
+
+/** Words after which the word before them still says what the member is, such as `ownerName` and `phone_work`. */
+const QUALIFIER = wordsIn('name info work home office private business mobile value text');
+
+type Privacy = 'personal' | 'secret';
+
+/** Recognises private members and parameters by their names, and by the names that a person adds. */
+export function createPrivateNames(added: readonly string[]) {
+  const own = new Set(added.map((name) => name.toLowerCase()));
+  const known = new Map<string, Privacy | null>();
+  const ofMember = (name: string): Privacy | null => {
+    let privacy = known.get(name);
+    if (privacy === undefined) {
+      privacy = own.has(name.toLowerCase()) ? 'personal' : privacyOf(name);
+      known.set(name, privacy);
+    }
+    return privacy;
+  };
+  return {
+    ofMember,
+    ofParameter: (name: string): Privacy | null => ofMember(name) ?? (isSecretParameter(name) ? 'secret' : null),
+  };
+}
+
+function privacyOf(name: string): Privacy | null {
+  const words = wordsOfName(name);
+  for (;;) {
+    if (isSecretName(words.join('_'))) return 'secret';
+    if (endsOfName(words).some((end) => PERSONAL.has(end))) return 'personal';
+    if (words.length < 2 || !QUALIFIER.has(words.at(-1) ?? '')) return null;
+    words.pop();
+  }
+}
+
+/** Shorter tokens are no secrets, such as the tokens of pages `0` and `2`. */
+const TOKEN_LENGTH_MIN = 6;
+
+/** True for a value that must not be in a recording, by the name of its member or parameter. */
+function isPrivate(privacy: Privacy | null, name: string, value: string): boolean {
+  if (privacy !== 'secret') return privacy === 'personal';
+  return value.length >= TOKEN_LENGTH_MIN || !['token', 'tokens'].includes(wordsOfName(name).at(-1) ?? '');
+}
+
+/** Texts that look like addresses of people or like secrets, wherever they stand. */
+const PRIVATE_TEXTS: readonly { what: string; pattern: RegExp }[] = [
+  { what: 'addresses of e-mail in texts', pattern: /[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu },
+  { what: 'tokens in texts', pattern: /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g },
+  {
+    what: 'tokens in texts',
+    pattern: /\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abps]|shpat|shpss|AKIA|dpp)[_-]?[A-Za-z0-9_-]{12,}/g,
+  },
+  { what: 'tokens in texts', pattern: /(?<=\b(?:Bearer|Basic) )[A-Za-z0-9+/._~-]{8,}=*/g },
+  {
+    what: 'tokens in texts',
+    pattern: /(?<![\w-])(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9_-]{40,}(?![\w-])/g,
+  },
+];
+
+/**
+ * Replaces texts so that their form and their equality stay: a letter becomes a letter of the same case, a digit a digit, and all else
+ * stays. The same text always gets the same replacement, and different texts get different ones, so keys and joins still fit. The
+ * replacements follow from a random key that is not kept, so nobody can find the texts by trying.
+ */
+export function createReplacements() {
+  const key = randomBytes(32);
+  const made = new Map<string, string>();
+  const taken = new Set<string>();
+
+  function replaced(text: string, attempt: number): string {
+    let bytes = createHmac('sha256', key).update(`${attempt}\n${text}`).digest();
+    let at = 0;
+    const next = (): number => {
+      if (at === bytes.length) {
+        bytes = createHmac('sha256', key).update(bytes).digest();
+        at = 0;
+      }
+      at += 1;
+      return bytes[at - 1] ?? 0;
+    };
+    return Array.from(text, (character, index) => replacedCharacter(character, next(), index === 0)).join('');
+  }
+
+  return {
+    /** The replacement of a text. One without letters and digits stays as it is. */
+    of(text: string): string {
+      const known = made.get(text);
+      if (known !== undefined) return known;
+      let own = text;
+      if (/[\p{L}\p{N}]/u.test(text)) {
+        own = replaced(text, 0);
+        // Short texts have few replacements.
+        for (let attempt = 1; taken.has(own) || own === text; attempt += 1) {
+          own = attempt < ATTEMPTS_MAX ? replaced(text, attempt) : `${replaced(text, 0)}${attempt}`;
+        }
+      }
+      made.set(text, own);
+      taken.add(own);
+      return own;
+    },
+    /** The replacement of a text that was replaced before; undefined if it was not. */
+    known: (text: string): string | undefined => made.get(text),
+    /** All texts that were replaced, with their replacements. */
+    all: (): ReadonlyMap<string, string> => made,
+  };
+}
+
+type Replacements = ReturnType<typeof createReplacements>;
+
+const ATTEMPTS_MAX = 100;
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
+
+function replacedCharacter(character: string, byte: number, isFirst: boolean): string {
+  if (/\p{Lu}/u.test(character)) return (LETTERS[byte % 26] ?? '').toUpperCase();
+  if (/\p{L}/u.test(character)) return LETTERS[byte % 26] ?? '';
+  // A number begins with a digit other than 0.
+  if (/\p{N}/u.test(character)) return String(isFirst && character !== '0' ? 1 + (byte % 9) : byte % 10);
+  return character;
 }

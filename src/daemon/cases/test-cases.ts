@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { casesFileOf, type PlacedCase, readCases } from '../../config/cases/read-cases.ts';
+import { casesFileOf, type PlacedCase, readCases } from '../../config/cases.ts';
 import type { MappingsConfig } from '../../config/loaded-config.ts';
 import { formatPath, problemsFault } from '../../config/problem.ts';
 import { fault } from '../../domain/faults.ts';

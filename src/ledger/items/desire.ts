@@ -3,8 +3,7 @@
 import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../domain/item.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
 import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
-import { updateMany } from '../store/many.ts';
-import { column, nextId, statement, type Tx } from '../store/tx.ts';
+import { column, nextId, statement, type Tx, updateMany } from '../store/tx.ts';
 import { createNameSet, findItems, type ItemRow, isOpenState, itemsById, nameOf, reasonText } from './item-row.ts';
 import { mayAskAboutParts } from './parts.ts';
 import { reconcileAll, reconcileItems, type Staged, type StagedItems } from './reconcile.ts';

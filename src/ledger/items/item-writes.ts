@@ -3,8 +3,7 @@
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { shellValue, visibleText } from '../../lib/text/safe-text.ts';
-import { insertMany } from '../store/many.ts';
-import { column, statement, type Tx } from '../store/tx.ts';
+import { column, insertMany, statement, type Tx } from '../store/tx.ts';
 import type { ItemRow } from './item-row.ts';
 
 // The events in the history of items.

@@ -4,8 +4,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { hasRefs, type Item, type ItemKind, type ItemRef } from '../../domain/item.ts';
-import { insertMany } from '../store/many.ts';
-import { column, type Reads, statement, type Tx } from '../store/tx.ts';
+import { column, insertMany, type Reads, statement, type Tx } from '../store/tx.ts';
 import { type ItemName, type ItemRow, mayHaveArrived } from './item-row.ts';
 import { markUnconfirmedIfRestored, move } from './revisions.ts';
 

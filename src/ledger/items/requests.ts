@@ -1,8 +1,7 @@
 // The claimed requests, with their bytes and keys (I2).
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { insertMany } from '../store/many.ts';
-import { column, nextId, statement, type Tx } from '../store/tx.ts';
+import { column, insertMany, nextId, statement, type Tx } from '../store/tx.ts';
 import { type ItemRow, idsOf } from './item-row.ts';
 
 /** A request that was claimed and may be sent again. */

@@ -7,8 +7,7 @@ import type { UnprovenCause } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
-import { insertMany, type StoreMany, updateMany } from '../store/many.ts';
-import { statement, type Tx } from '../store/tx.ts';
+import { insertMany, type StoreMany, statement, type Tx, updateMany } from '../store/tx.ts';
 import {
   type ItemRow,
   idsOf,

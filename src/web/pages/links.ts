@@ -1,6 +1,7 @@
 // The addresses of the pages, in one file. Every figure links to the list that it counts.
 
 import type { SubjectKind } from '../../domain/item.ts';
+import { type Html, html } from '../html.ts';
 
 type Filter = Record<string, string | number | null | undefined>;
 
@@ -39,4 +40,13 @@ export function itemPath(kind: SubjectKind, key: string): string {
   return key === '' || segment.length > SEGMENT_MAX || /^\.+$/.test(key)
     ? withQuery(`/items/${kind}`, { key })
     : `/items/${kind}/${segment}`;
+}
+
+const LOOK = { export: 'Look at what is gone, and decide…', run: 'Look at what it would do, and decide…' } as const;
+
+/** The link to the page on which a person decides about an export or a run that is held. A viewer has no such page. */
+export function decideAbout(source: string, what: keyof typeof LOOK, mayDecide: boolean): Html {
+  return mayDecide
+    ? html`<a class="button" href="${acceptPath(source)}">${LOOK[what]}</a>`
+    : html`<span class="quiet">An operator decides about it.</span>`;
 }

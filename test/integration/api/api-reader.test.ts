@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { ByteSink, Publication, Report } from '../../../src/domain/ports/platform.ts';
+import type { ByteSink, Publication, Report } from '../../../src/domain/ports/target.ts';
 import { API_KEY, setUpClient } from './client-setup.ts';
 import { answerWith, type Reply, startScriptedServer } from './scripted-server.ts';
 

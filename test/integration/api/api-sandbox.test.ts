@@ -6,8 +6,7 @@ import { type ApiClient, createApiClient } from '../../../src/api/api-client.ts'
 import { compareOpenApi } from '../../../src/api/openapi/compare.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
-import type { Publication, Report } from '../../../src/domain/ports/platform.ts';
-import type { RemoteItem, Write } from '../../../src/domain/ports/target.ts';
+import type { Publication, RemoteItem, Report, Write } from '../../../src/domain/ports/target.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { JsonValue } from '../../../src/lib/json.ts';

@@ -10,7 +10,7 @@ import { findPackage } from '../../../src/lib/package.ts';
 import { OPERATIONS } from '../../../src/operations/list.ts';
 import { type AnyOperation, answerOf } from '../../../src/operations/operation.ts';
 import { failureOf } from '../../../src/operations/outcome-fault.ts';
-import { planSources } from '../../../src/operations/plan.ts';
+import { planSources } from '../../../src/operations/runs.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';

@@ -4,7 +4,7 @@ type Method = 'run' | 'get' | 'all' | 'iterate';
 const METHODS: readonly Method[] = ['run', 'get', 'all', 'iterate'];
 /** A statement that stores many rows of values: an insert, or an update of rows `v`. */
 const OF_MANY = /^(?:INSERT INTO \w+ \([^)]*\) VALUES \(|WITH v \([^)]*\) AS \(VALUES .*\)\s+UPDATE \w+ SET )/s;
-/** How many rows `store/many.ts` stores with one statement. */
+/** How many rows `store/tx.ts` stores with one statement. */
 const LARGEST = 64;
 const ROWS = /VALUES (?:\((?:[^()]|\([^()]*\))*\)(?:, )?)+/;
 

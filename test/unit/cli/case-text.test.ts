@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasNoCase, newCasesText, withCase } from '../../../src/cli/cases/case-text.ts';
+import { hasNoCase, newCasesText, withCase } from '../../../src/cli/cases/write-case.ts';
 import { parseDocumentText } from '../../../src/config/document.ts';
 import type { MappingCase } from '../../../src/domain/mapping-case.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 import { describe, expect, it } from 'vitest';
-import { junitXml } from '../../../src/cli/cases/junit.ts';
+import { junitXml } from '../../../src/cli/cases/test.ts';
 import type { TestedCase } from '../../../src/operations/test-document.ts';
 
 interface Element {

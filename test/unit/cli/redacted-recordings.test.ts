@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createPrivateNames } from '../../../src/cli/recording/private-members.ts';
-import { type Replaced, redactExchanges } from '../../../src/cli/recording/redact.ts';
-import { createReplacements } from '../../../src/cli/recording/replacements.ts';
+import {
+  createPrivateNames,
+  createReplacements,
+  type Replaced,
+  redactExchanges,
+} from '../../../src/cli/recording/redact.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 
 /** Redacts one answer, and the request after it. */

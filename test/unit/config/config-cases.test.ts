@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readCases } from '../../../src/config/cases/read-cases.ts';
+import { readCases } from '../../../src/config/cases.ts';
 import type { ConfigProblem } from '../../../src/config/problem.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { loadMappingsText } from '../../support/worlds/config-folder.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadBuiltIn } from '../../../connectors/index.ts';
-import { CasesFile } from '../../../src/config/cases/cases-schema.ts';
+import { CasesFile } from '../../../src/config/cases.ts';
 import { Config } from '../../../src/config/config.ts';
 import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema/schema-walk.ts';
 import { Profile } from '../../../src/domain/profile.ts';

@@ -5,8 +5,7 @@ import { type Draft, draftIn, draftText } from '../../server/drafts.ts';
 import { ownPath } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { WebFault } from '../../web-fault.ts';
-import { passwordRoutes } from './password-routes.ts';
-import { tooMany } from './too-many.ts';
+import { passwordRoutes, tooMany } from './password-routes.ts';
 
 export interface AccountParts {
   access: Access;

@@ -1,12 +1,11 @@
 import { passwordProblem } from '../../../lib/password-hash.ts';
-import type { Access } from '../../access.ts';
+import type { Access, Stranger } from '../../access.ts';
 import { audited } from '../../audited.ts';
 import { type Html, html } from '../../html.ts';
 import type { WrongTokens } from '../../limits.ts';
 import { card, csrfField, pageHead } from '../../parts.ts';
 import { get, type PageContext, type Person, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { WebFault } from '../../web-fault.ts';
-import { tooMany } from './too-many.ts';
 
 export interface PasswordParts {
   access: Access;
@@ -111,4 +110,11 @@ function passwordForm(request: WebRequest, problem: string | null): Html {
   ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}
   <button type="submit">Change the password</button>
 </form>`;
+}
+
+/** The answer after too many wrong attempts. */
+export function tooMany({ retryAfterMs }: Stranger) {
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  const problem = `Too many wrong attempts. Try again in ${seconds} seconds.`;
+  return { problem, status: 429, headers: { 'retry-after': String(seconds) } };
 }

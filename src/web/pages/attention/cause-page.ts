@@ -21,8 +21,7 @@ import {
 } from '../../parts.ts';
 import { counted, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
-import { decideAbout } from '../decide-about.ts';
-import { causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
+import { causePath, decideAbout, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 import { formerConfigText, paragraphs } from '../tasks/outcome-text.ts';
 import { CAUSE_TYPES, effectLine, membersText, shortened, titleText, valueText } from './causes.ts';
 import { lookupCard } from './lookup-routes.ts';

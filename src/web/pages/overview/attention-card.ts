@@ -6,8 +6,7 @@ import { type Html, html } from '../../html.ts';
 import { withCode } from '../../parts.ts';
 import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { membersText, titleText } from '../attention/causes.ts';
-import { decideAbout } from '../decide-about.ts';
-import { attentionPath, causePath, itemPath, itemsPath } from '../links.ts';
+import { attentionPath, causePath, decideAbout, itemPath, itemsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
 type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'causeCount' | 'stuck'>;

@@ -1,6 +1,6 @@
 import { PASSPORT_STATES, type PassportCounts } from '../../../domain/passport.ts';
 import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
-import type { RemoteId } from '../../../domain/ports/platform.ts';
+import type { RemoteId } from '../../../domain/ports/target.ts';
 import { outcomeFault } from '../../../operations/outcome-fault.ts';
 import { changeSelected } from '../../../operations/passports.ts';
 import { passportPdf } from '../../../operations/platform.ts';

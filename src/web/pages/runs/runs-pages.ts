@@ -6,8 +6,7 @@ import { stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager, withCode } from '../../parts.ts';
 import { counted, durationOf, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
-import { decideAbout } from '../decide-about.ts';
-import { attentionPath, itemsPath, runPath, runsPath } from '../links.ts';
+import { attentionPath, decideAbout, itemsPath, runPath, runsPath } from '../links.ts';
 import { refusedText } from './accept-page.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'held', 'interrupted', 'running'] as const;
