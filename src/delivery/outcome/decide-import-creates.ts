@@ -8,7 +8,6 @@
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason, ReasonCode } from '../../domain/delivery/stored-reason.ts';
 import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/ports/deliveries.ts';
-import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { readBackDelayMs, reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
 import { type CreatesContext, type ImportDecision, notNamed } from './decide-import.ts';

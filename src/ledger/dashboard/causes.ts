@@ -10,7 +10,6 @@ import {
 } from '../../domain/advice.ts';
 import { NO_REASON, storedReason } from '../../domain/delivery/stored-reason.ts';
 import { type ForeignCode, foundText, type Issue } from '../../domain/issue.ts';
-import type { SubjectKind } from '../../domain/item.ts';
 import { type MappedFields, unmappedCure } from '../../domain/passport.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type {
@@ -21,7 +20,6 @@ import type {
   Listed,
   ListPage,
 } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { itemState } from '../items/missing.ts';
 import {
   FIRST_CODE,

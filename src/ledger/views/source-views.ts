@@ -162,7 +162,7 @@ export function quarantinedRecord({ id, source, stream, key, place, raw, issues 
     key,
     place: parseJson<Place>(place),
     fields: parseJson<JsonObject>(raw),
-    issues: stored.map(withCure),
+    issues: (parseJsonOrNull<Issue[]>(issues) ?? []).map(withCure),
   };
 }
 
