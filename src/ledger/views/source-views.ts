@@ -154,16 +154,9 @@ export function quarantined(
   return ROWS.quarantined(reads).all({ source, afterId, limit }).map(quarantinedRecord);
 }
 
-export function quarantinedRecord({ id, source, stream, key, place, raw, issues }: QuarantineRow): QuarantinedRecord {
-  return {
-    id,
-    source,
-    stream,
-    key,
-    place: parseJson<Place>(place),
-    fields: parseJson<JsonObject>(raw),
-    issues: (parseJsonOrNull<Issue[]>(issues) ?? []).map(withCure),
-  };
+export function quarantinedRecord({ id, ...row }: QuarantineRow): QuarantinedRecord {
+  const record = recordOf(row);
+  return { id, ...record, issues: record.issues.map(withCure) };
 }
 
 interface DuplicateRow extends Omit<Duplicates['examples'][number], 'place' | 'first'> {
