@@ -5,7 +5,7 @@ import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { describeWait } from '../../daemon/watches.ts';
 import type { ApiWait } from '../../domain/delivery/outcome.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { formatCount } from '../../lib/text/amounts.ts';
+import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from './output.ts';
@@ -44,7 +44,7 @@ function createBars({ output, clock }: ProgressOptions): Progress {
 
   const showStream = ({ source, stream, read, done, total }: WorkProgress['streams'][number]): void => {
     const name = `${source}/${stream}`;
-    const detail = `${formatCount(read)} rows`;
+    const detail = `${counted(read, 'row')}`;
     const all = Math.max(1, total ?? read);
     const bar = streams.get(name) ?? bars.create(all, 0, { label: barLabel(name), detail });
     streams.set(name, bar);
@@ -83,11 +83,11 @@ function createBars({ output, clock }: ProgressOptions): Progress {
 
 function sentWords({ settled, left, waiting, unconfirmed, incomplete }: WorkProgress): string {
   const beside: [number, string][] = [
-    [waiting, 'waiting for other items'],
-    [incomplete, 'passports waiting for a complete product'],
-    [unconfirmed, 'without an answer yet'],
+    [waiting, `${formatCount(waiting)} waiting for other items`],
+    [incomplete, `${counted(incomplete, 'passport')} waiting for a complete product`],
+    [unconfirmed, `${formatCount(unconfirmed)} without an answer yet`],
   ];
-  const further = beside.map(([count, what]) => (count === 0 ? '' : `, ${formatCount(count)} ${what}`)).join('');
+  const further = beside.map(([count, what]) => (count === 0 ? '' : `, ${what}`)).join('');
   return `${formatCount(settled)} sent, ${formatCount(left)} left${further}`;
 }
 
@@ -112,7 +112,7 @@ function createLines({ output }: ProgressOptions): Progress {
   let last: WorkProgress = NOTHING_YET;
   const timer = setInterval(() => {
     const { streams, apiWait } = last;
-    const rows = streams.map(({ source, stream, read }) => `${source}/${stream} ${formatCount(read)} rows`).join(', ');
+    const rows = streams.map(({ source, stream, read }) => `${source}/${stream} ${counted(read, 'row')}`).join(', ');
     const listed = last.lists
       .filter(({ done }) => !done)
       .map(({ list, read }) => `the platform's ${list}s, ${formatCount(read)} so far; `)

@@ -16,6 +16,11 @@ const SQL = {
   markEither: statement<[string]>(
     `UPDATE refs SET either = 1 WHERE item_id IN (SELECT value FROM json_each(?)) AND role <> 'product' AND either = 0`,
   ),
+  // A passport has the source of its product, whichever source makes the product by now.
+  movePassports: statement<[string]>(
+    `UPDATE items SET source = p.source FROM items p
+     WHERE items.kind = 'passport' AND items.key IN (SELECT value FROM json_each(?)) AND p.kind = 'product' AND p.key = items.key`,
+  ),
   deleteRefs: statement<[string]>('DELETE FROM refs WHERE item_id IN (SELECT value FROM json_each(?))'),
   // Mapping may end long after the run, so the time of the run counts as the time when an item appeared. The row of
   // an item that an upload corrects was in the source at the last read.
@@ -128,6 +133,8 @@ function desireKnown(tx: Tx, desires: readonly OwnedDesire[], again: boolean): S
       item.desiredHash,
     ]),
   );
+  const moved = changed.filter(({ known, owner }) => known.kind === 'product' && known.source !== owner.source);
+  if (moved.length > 0) SQL.movePassports(tx).run(JSON.stringify(moved.map(({ known }) => known.key)));
   const items = asks.map(({ known }) => present.get(known.id) ?? known);
   return items.length === 0 ? new Map() : reconcileItems(tx, items, { again });
 }

@@ -144,3 +144,38 @@ describe.each([0, 3_000])('rows of one item that change together, with %i rows b
     });
   });
 });
+
+describe('a product that a row of another source makes as well', () => {
+  const mapping = { stream: 'p', to: 'product', key: 'row.SKU', fields: { sku: 'row.SKU', name: 'row.SKU' } };
+  const source = (id: string) => ({
+    id,
+    connector: 'csv',
+    guard: { maxMissing: '100%', maxDrop: '100%' },
+    streams: { p: { path: `./${id}.csv`, key: ['SKU'] } },
+    mappings: [mapping],
+  });
+
+  it('has its passport under the source that makes the product by now', async () => {
+    const two = await createWorld({
+      config: { sources: [source('first'), source('second')], passports: { init: 'when-complete', publish: 'auto' } },
+      files: { 'first.csv': 'SKU\nA\nB\n', 'second.csv': 'SKU\nA\n' },
+    });
+    const runTwo = (...args: string[]) => runHere([...args, '-c', two.configFile, '--json']);
+    try {
+      await runTwo('sync');
+      two.write('first.csv', 'SKU\nB\n');
+      await runTwo('sync');
+      const { stdout } = await runTwo('items', '--search', 'A');
+      const items = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { kind: string; source: string });
+      expect(items.map(({ kind, source: of }) => [kind, of])).toEqual([
+        ['product', 'second'],
+        ['passport', 'second'],
+      ]);
+    } finally {
+      await two.remove();
+    }
+  });
+});
