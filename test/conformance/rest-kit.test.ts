@@ -67,6 +67,8 @@ const FAILING: Record<RestFlaw, [kind: RestKind, ...checks: RegExp[]]> = {
   ],
   'a refused login is the end': ['delta', /: the login is refused/],
   'HTML is an empty page': ['delta', /^fails: a page is HTML/, /^the changes: .*HTML/],
+  'what is not found is empty': ['delta', /^fails: the list is not found/],
+  'null is an empty list': ['delta', /^fails: the list of an answer is null/, /^the changes: .*is null/],
   'parses with JSON.parse': ['delta', /: an integer is beyond/],
   'ignores a link': ['none', /: an answer of a list without pages/],
   'a full answer is complete': ['none', /: an answer has all rows/],

@@ -1,3 +1,5 @@
+import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { EACH, parseDocumentPath, valueAt } from '../document-path.ts';
 import type { RestApi } from './rest-api.ts';
 import { type ApiReply, type Behaviour, EXACT_MARK } from './rest-behaviour.ts';
 import { always, type Trap, type TrapSetup } from './rest-trap.ts';
@@ -90,6 +92,22 @@ export const ANSWER_TRAPS: readonly Trap[] = [
     cure: 'A refused login is an error.',
   },
   {
+    title: 'the list is not found',
+    verdict: 'fault',
+    without: always,
+    behaviour: () => ({ reply: () => ({ status: 404, document: {} }) }),
+    cure: 'A list that is not there is an error. If it counted as empty, all its records would be gone.',
+  },
+  {
+    title: 'the list of an answer is null',
+    verdict: 'fault',
+    without: ({ page }) => (page.by === 'bulkJob' ? 'the rows are lines of a file' : null),
+    behaviour: (setup) =>
+      replies((answer) => ({ ...answer, document: withoutList(answer, setup.api) }), 'always')(setup),
+    cure: 'An answer without its list is an error, also if it names a next page.',
+    inChanges: true,
+  },
+  {
     title: 'a page is HTML',
     verdict: 'fault',
     without: always,
@@ -109,6 +127,19 @@ export const ANSWER_TRAPS: readonly Trap[] = [
     cure: 'Parse answers with `parseExactly` of the SDK.',
   },
 ];
+
+/** The document of an answer with null in place of its list, or of the list around its rows. */
+function withoutList({ document = null }: ApiReply, { rows }: RestApi): JsonValue {
+  const steps = parseDocumentPath(rows) ?? [];
+  const fork = steps.indexOf(EACH);
+  const toList = fork < 0 ? steps : steps.slice(0, fork);
+  const copy = structuredClone(document);
+  const last = toList.at(-1);
+  const around = valueAt(copy, toList.slice(0, -1));
+  if (last === undefined || typeof last === 'symbol') return null;
+  if (isJsonObject(around)) around[String(last)] = null;
+  return copy;
+}
 
 /** After a failure the server has moved on, as servers do that keep the place of a reader themselves. */
 function restarting(): Behaviour {

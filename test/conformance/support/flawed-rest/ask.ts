@@ -57,6 +57,7 @@ export function createAsk(base: string, { kind, has }: Reader): Ask {
         if (attempt === 2) throw fail('The server fails.');
         continue;
       }
+      if (status === 404 && has('what is not found is empty')) return EMPTY;
       if (status === 410 || status === 404) throw new Forgotten();
       if (status !== 200) throw fail(`The server answers with ${status}.`);
       const document = parsed(text);

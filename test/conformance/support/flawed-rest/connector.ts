@@ -85,9 +85,13 @@ export function flawedRest(kind: RestKind, flaw: RestFlaw | null): Connector {
       return {
         check: async () => ({ found: 'an API' }),
         async *pull({ mode, cursor, signal }) {
-          if (kind === 'bulk') yield { rows: (await readJob(ask, reader, signal)).map(rowOf) };
-          else if (mode === 'changes') yield await changes(ask, reader, { cursor, signal });
-          else yield await snapshot(ask, reader, signal);
+          try {
+            if (kind === 'bulk') yield { rows: (await readJob(ask, reader, signal)).map(rowOf) };
+            else if (mode === 'changes') yield await changes(ask, reader, { cursor, signal });
+            else yield await snapshot(ask, reader, signal);
+          } catch (error) {
+            throw error instanceof Forgotten ? fail('The list is not there.') : error;
+          }
         },
         close: async () => {},
       };

@@ -22,6 +22,8 @@ export type RestFlaw =
   | 'does not log in again'
   | 'a refused login is the end'
   | 'HTML is an empty page'
+  | 'what is not found is empty'
+  | 'null is an empty list'
   | 'parses with JSON.parse'
   | 'ignores a link'
   | 'a full answer is complete'
@@ -58,6 +60,8 @@ export const END_EARLY: readonly RestFlaw[] = [
   'a cut answer is an empty page',
   'a refused login is the end',
   'HTML is an empty page',
+  'what is not found is empty',
+  'null is an empty list',
   'reads one page',
 ];
 /** Flaws that trust the number of all rows, or do not look at it. */

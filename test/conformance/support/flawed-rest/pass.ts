@@ -44,7 +44,8 @@ async function readPass(ask: Ask, reader: Reader, { first, signal, isChanges }: 
     begun ??= date;
     ended = date;
     delta = document['delta'];
-    const { items } = document;
+    const { items: found } = document;
+    const items = found === null && has('null is an empty list') ? [] : found;
     if (!Array.isArray(items)) throw fail('The answer has no list.');
     if (kind === 'none' && hasLink && !has('ignores a link')) throw fail('There is another page.');
     const list = items.filter(isJsonObject);
