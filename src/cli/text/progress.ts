@@ -34,17 +34,46 @@ export function createProgress(options: ProgressOptions): Progress {
   return output.watched ? createBars(options) : createLines(options);
 }
 
+type ReadStream = WorkProgress['streams'][number];
+
+/** At most this many streams are shown one by one, so that the bars fit into a terminal. */
+const STREAMS_SHOWN = 6;
+
+/** The streams that are shown one by one, which are the last ones to be read, and the others together. */
+export function shownStreams(streams: readonly ReadStream[]): { others: string | null; last: readonly ReadStream[] } {
+  const before = streams.slice(0, -STREAMS_SHOWN);
+  if (before.length === 0) return { others: null, last: streams };
+  const rows = before.reduce((sum, { read }) => sum + read, 0);
+  const others = `${counted(before.length, 'other stream')} ${counted(rows, 'row')}`;
+  return { others, last: streams.slice(-STREAMS_SHOWN) };
+}
+
 function createBars({ output, clock }: ProgressOptions): Progress {
   const startedAt = clock.ticks();
   const bars = createBarGroup();
   output.divert((text) => bars.log(`${text}\n`));
   const streams = new Map<string, cliProgress.SingleBar>();
+  let others: cliProgress.SingleBar | null = null;
   let deliver: cliProgress.SingleBar | null = null;
   const lists = new Map<string, cliProgress.SingleBar>();
 
-  const showStream = ({ source, stream, read, done, total }: WorkProgress['streams'][number]): void => {
-    const name = `${source}/${stream}`;
-    const detail = `${counted(read, 'row')}`;
+  const showStreams = (all: readonly ReadStream[]): void => {
+    const shown = shownStreams(all);
+    const names = new Set(shown.last.map(nameOf));
+    for (const [name, bar] of streams) {
+      if (names.has(name)) continue;
+      bars.remove(bar);
+      streams.delete(name);
+    }
+    if (shown.others !== null) {
+      others ??= bars.create(1, 1, { label: barLabel('read before'), detail: shown.others });
+      others.update(1, { detail: shown.others });
+    }
+    shown.last.forEach(showStream);
+  };
+  const showStream = ({ source, stream, read, done, total }: ReadStream): void => {
+    const name = nameOf({ source, stream });
+    const detail = counted(read, 'row');
     const all = Math.max(1, total ?? read);
     const bar = streams.get(name) ?? bars.create(all, 0, { label: barLabel(name), detail });
     streams.set(name, bar);
@@ -70,7 +99,7 @@ function createBars({ output, clock }: ProgressOptions): Progress {
 
   return {
     show(progress) {
-      progress.streams.forEach(showStream);
+      showStreams(progress.streams);
       progress.lists.forEach(showList);
       showDeliveries(progress);
     },
@@ -80,6 +109,8 @@ function createBars({ output, clock }: ProgressOptions): Progress {
     },
   };
 }
+
+const nameOf = ({ source, stream }: Pick<ReadStream, 'source' | 'stream'>): string => `${source}/${stream}`;
 
 function sentWords({ settled, left, waiting, unconfirmed, incomplete }: WorkProgress): string {
   const beside: [number, string][] = [
@@ -112,7 +143,9 @@ function createLines({ output }: ProgressOptions): Progress {
   let last: WorkProgress = NOTHING_YET;
   const timer = setInterval(() => {
     const { streams, apiWait } = last;
-    const rows = streams.map(({ source, stream, read }) => `${source}/${stream} ${counted(read, 'row')}`).join(', ');
+    const { others, last: shown } = shownStreams(streams);
+    const each = shown.map((one) => `${nameOf(one)} ${counted(one.read, 'row')}`);
+    const rows = [...(others === null ? [] : [others]), ...each].join(', ');
     const listed = last.lists
       .filter(({ done }) => !done)
       .map(({ list, read }) => `the platform's ${list}s, ${formatCount(read)} so far; `)
