@@ -16,7 +16,7 @@ import {
 } from '../items/stuck-groups.ts';
 import { IS_HELD } from '../records/guarded-reads.ts';
 import { column, statement } from '../store/tx.ts';
-import { itemTotals } from '../views/counts.ts';
+import { itemCounts, itemTotals } from '../views/counts.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
 import { type Db, withdrawing } from '../views/view-reads.ts';
 import type { DashboardReads } from './catalog.ts';
@@ -176,7 +176,12 @@ function totalOf(
     const open = countIds(others, conditionOf(reads, { kind, source }));
     if (!open.atLeast) return { count: Math.max(0, countChosen(reads, { kind, source }) - open.count), atLeast: false };
   }
-  return countIds(phases, accepts);
+  const counted = countIds(phases, accepts);
+  if (!counted.atLeast || !isPlain || kind === undefined || kind === 'passport') return counted;
+  // Looking at each item takes too long. The counts by kind and state are those of the overview.
+  const states: Partial<Record<string, number>> = itemCounts(reads, source === undefined ? [] : [source])[kind];
+  const exact = state === undefined ? undefined : states[state];
+  return exact === undefined ? counted : { count: exact, atLeast: false };
 }
 
 /** Items of a kind and a source in the order of their ids, without the catalog. */

@@ -132,6 +132,18 @@ describe('a list of items', () => {
     expect(total({ state: 'delivered', kind: 'product' })).toEqual({ count: 2, atLeast: false });
   });
 
+  it('a list of more items than are looked at has the number of the overview, and so has the cause of missing parts', async () => {
+    const lines = Array.from({ length: 12_000 }, (_, at) => bomItem(`L${at}`, '1', at % 10 === 0 ? 'M' : 'M-404'));
+    await stageRows(fixture.ledger, { 1: items(product('1'), material('M')), 2: items(...lines) });
+    await deliverAll(fixture.ledger);
+    const { bom_item: of } = fixture.ledger.views.itemCounts();
+    expect(of).toEqual({ waiting: 10_800, delivered: 1_200 });
+    expect(total({ kind: 'bom_item', state: 'waiting' })).toEqual({ count: 10_800, atLeast: false });
+    expect(total({ kind: 'bom_item', state: 'delivered' })).toEqual({ count: 1_200, atLeast: false });
+    expect(total({ kind: 'bom_item', state: 'delivered', source: 'erp' })).toEqual({ count: 1_200, atLeast: false });
+    expect(views().causes({ type: 'part' })).toMatchObject([{ count: 10_800 }]);
+  });
+
   it('only a search in the list of items waits until all items were read', async () => {
     const many = Array.from({ length: 1001 }, (_, at) => product(String(at)));
     await stageRows(fixture.ledger, { 1: items(...many) });
