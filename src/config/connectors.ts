@@ -312,10 +312,7 @@ function givenStreams(source: Record<string, unknown>, path: readonly PathSegmen
 }
 
 /** The names of the settings that a connector does not know, or not with their values. */
-function refusedOptions(
-  { options, streamOptions }: ConnectorSchemas,
-  { settings, isSingle }: Pick<GivenStream, 'settings' | 'isSingle'>,
-): string[] {
+function refusedOptions({ options, streamOptions }: ConnectorSchemas, { settings, isSingle }: GivenStream): string[] {
   const schemas = isSingle ? [options, streamOptions] : [streamOptions];
   return Object.entries(settings).flatMap(([name, value]) => {
     const isTaken = schemas.some(

@@ -73,7 +73,7 @@ async function factsOf(
     clock,
     isRefusalOnTrial,
     deliveries,
-  }: Pick<DaemonAlertsOptions, 'runtime' | 'care' | 'clock' | 'isRefusalOnTrial'> & {
+  }: DaemonAlertsOptions & {
     deliveries: ReturnType<typeof createDeliveryCounts>;
   },
   watchedSince: AlertFacts['watchedSince'],

@@ -284,7 +284,7 @@ const CURE = 'Name the columns that identify a row in `key` of the stream: the s
 /** Null for a stream from which no mapping makes items: its rows need no identity. */
 function rowIdentityOf(
   { name, reads }: { name: string; reads: StreamReads },
-  { mapper, stored }: { mapper: Pick<Mapper, 'streams' | 'identifying'>; stored: StreamIdentity | null },
+  { mapper, stored }: { mapper: Mapper; stored: StreamIdentity | null },
 ): RowIdentity | null {
   if (!mapper.streams.includes(name)) return null;
   const own = mapper.identifying?.byStream.get(name) ?? [];

@@ -289,7 +289,7 @@ export type PauseBetweenLooks = ReturnType<typeof createPauseBetweenLooks>;
 
 /** Accepts all reads, runs and changes of these sources that are guarded, held or blocked at the moment. */
 export async function accept(
-  { ledger, held: heldRuns }: { ledger: IntakeLedger & ContactLedger; held: Pick<HeldRuns, 'approve'> },
+  { ledger, held: heldRuns }: { ledger: IntakeLedger & ContactLedger; held: HeldRuns },
   named: readonly string[],
   decider: Decider,
 ): Promise<Acceptance> {

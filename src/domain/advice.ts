@@ -142,10 +142,7 @@ export function adviceOnItem(item: AdvisedItem, known: Known & { isPublic?: bool
 }
 
 /** What to do about an item that no row makes any more. */
-export function adviceOnGone(
-  item: Named & Pick<AdvisedItem, 'missing' | 'missingDecided' | 'neverArrived'>,
-  { isPublic = false }: { isPublic?: boolean },
-): Advice {
+export function adviceOnGone(item: Named & AdvisedItem, { isPublic = false }: { isPublic?: boolean }): Advice {
   const { missing, missingDecided, neverArrived } = item;
   if (neverArrived) return filled(GONE.never_arrived, item);
   if (!missing) return filled(GONE.released, item);

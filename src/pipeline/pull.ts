@@ -240,7 +240,7 @@ function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): 
 }
 
 /** The stream, whose reads add the warnings of their pages, also if a read fails after them. */
-function withWarnings({ stream, warnings }: Pick<StreamPull, 'stream' | 'warnings'>): SourceStream {
+function withWarnings({ stream, warnings }: StreamPull): SourceStream {
   return {
     ...stream,
     async *pull(request, signal) {

@@ -31,7 +31,7 @@ interface StoreOptions {
  */
 export function storeUnmapped(
   page: PageToStore,
-  { ledger, wait }: Pick<StoreOptions, 'ledger' | 'wait'>,
+  { ledger, wait }: StoreOptions,
   abort: AbortSignal,
 ): Promise<StagedPage> {
   const { number: _, ...toStage } = page;

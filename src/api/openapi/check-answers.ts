@@ -87,7 +87,7 @@ interface ExpectedPath {
 /** Reports a value that an object has at none of the paths, with the field that is most likely meant. */
 function checkPaths(
   schema: JsonValue | undefined,
-  { schemas, report }: Pick<Tools, 'schemas' | 'report'>,
+  { schemas, report }: Tools,
   expected: readonly ExpectedPath[],
 ): void {
   const { properties } = schemas.view(schema);
@@ -133,7 +133,7 @@ function likelyPath(
 }
 
 /** True if an entry has the address of its item where the profile expects it. */
-function hasAddress(entry: JsonValue, paths: readonly string[], { schemas }: Pick<Tools, 'schemas'>): boolean {
+function hasAddress(entry: JsonValue, paths: readonly string[], { schemas }: Tools): boolean {
   return paths.some((path) => schemas.at(entry, path) !== undefined);
 }
 
@@ -251,7 +251,7 @@ function checkPublications(matches: Matches, tools: Tools): void {
 const PRODUCT = /product|item|article|sku/i;
 
 /** The schema of the fields of an entry, as the profile says where they are. */
-function profileEntry(entry: JsonValue, { profile, schemas }: Pick<Tools, 'profile' | 'schemas'>): JsonValue {
+function profileEntry(entry: JsonValue, { profile, schemas }: Tools): JsonValue {
   return profile.list.entry === null ? entry : (schemas.at(entry, profile.list.entry) ?? entry);
 }
 

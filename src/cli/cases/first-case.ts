@@ -16,7 +16,7 @@ import { nameOfRow, writeCase } from './write-case.ts';
 export async function writeFirstCase(
   source: ConfiguredSource,
   config: RuntimeConfig,
-  context: Pick<CommandContext, 'configFile' | 'secrets' | 'log' | 'interruption'>,
+  context: CommandContext,
 ): Promise<string | null> {
   const { configFile, secrets } = context;
   const file = casesFileOf(configFile);

@@ -136,7 +136,7 @@ async function rehearse(
   }
 }
 
-function exitCodeOf(summary: PlanSummary, { exitCode = false }: Pick<PlanFlags, 'exitCode'>): number {
+function exitCodeOf(summary: PlanSummary, { exitCode = false }: PlanFlags): number {
   if (summary.failed.length > 0) return 3;
   return exitCode && writesOf(summary) + summary.unconfirmed > 0 ? 4 : 0;
 }

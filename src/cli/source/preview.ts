@@ -130,7 +130,7 @@ function noneFits({ issues = false, key, item }: PreviewFilter): string {
 
 async function previewStream(
   opened: Preview,
-  options: Pick<PreviewOptions, 'limit' | 'counts'> & {
+  options: PreviewOptions & {
     source: ConfiguredSource;
     stream: string;
     isShown: (record: PreviewedRecord) => boolean;

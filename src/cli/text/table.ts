@@ -70,7 +70,7 @@ export function formatTable(
 }
 
 /** True if no line of a table is wider than the terminal. */
-export function isWithin(lines: readonly string[], { width }: Pick<TableStyle, 'width'>): boolean {
+export function isWithin(lines: readonly string[], { width }: TableStyle): boolean {
   return width === null || lines.every((line) => stripVTControlCharacters(line).trimEnd().length <= width);
 }
 

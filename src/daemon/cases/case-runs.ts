@@ -36,7 +36,7 @@ const LIMITS: Limits = { endWithinMs: 60_000, heapMbMax: 512 };
 interface CaseRunsOptions {
   config: Pick<RuntimeConfig, 'file'>;
   /** The mappings in use. */
-  mappers: Pick<Mappers, 'of'>;
+  mappers: Mappers;
   secrets: SecretStore;
   /** Others only in tests. */
   limits?: Limits;

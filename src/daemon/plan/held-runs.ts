@@ -250,7 +250,7 @@ export async function keepPolicy({
   config,
   rules,
   ledger,
-}: PolicyParts & { ledger: { views: Pick<LedgerViews, 'daemonNote'> } }): Promise<void> {
+}: PolicyParts & { ledger: { views: LedgerViews } }): Promise<void> {
   const former = ledger.views.daemonNote('policy');
   if (former !== null && hasBounds(config)) Object.assign(rules, former);
   else if (former === null || !isSame(former, policyOf(rules))) await ledger.noteDaemon('policy', policyOf(rules));

@@ -26,7 +26,7 @@ export interface ReloadOptions {
   /** The settings in use. A reload changes this object. */
   config: RuntimeConfig;
   /** The mappers in use, whose files are watched. */
-  mappers: Pick<Mappers, 'compile' | 'of'>;
+  mappers: Mappers;
   ledger: Pick<CareLedger, 'noteDaemon'>;
   emit: Emit;
   /** Reads the config again. */

@@ -18,10 +18,10 @@ export function createReplaceSettings(parts: {
   /** The object that is changed. All parts of the process read it at each use. */
   config: RuntimeConfig;
   rules: PassportRules;
-  mappers: Pick<Mappers, 'of' | 'replace'>;
+  mappers: Mappers;
   ledger: Pick<IntakeLedger, 'defineLookups' | 'remapRecords'> & Pick<CareLedger, 'noteDaemon'>;
-  delivery: Pick<Delivery, 'setMaxRate' | 'passports' | 'engine'>;
-  client: Pick<ApiClient, 'renewKeys'>;
+  delivery: Delivery;
+  client: ApiClient;
   pulls: Pick<Pulls, 'betweenRuns' | 'pulling'>;
   mapQueue: Pick<MapQueue, 'mapStored'>;
   log: Logger;

@@ -161,10 +161,7 @@ function allowedFields(profile: Profile): AllowedFields {
  * commit makes the records that have used the key wait for the mapping. A record that is mapped after the commit and
  * before the mappers have the value is mapped again, because its lookup entry has changed.
  */
-export async function withValuesByHand<Ledger extends PeopleLedger>(
-  ledger: Ledger,
-  mappers: Pick<Mappers, 'useValues'>,
-): Promise<Ledger> {
+export async function withValuesByHand<Ledger extends PeopleLedger>(ledger: Ledger, mappers: Mappers): Promise<Ledger> {
   const follow = async () => mappers.useValues(await ledger.valuesByHand());
   await follow();
   return {

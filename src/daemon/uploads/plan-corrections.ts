@@ -216,7 +216,7 @@ export const CELL_CHARACTERS_MAX = 32_767;
  *
  * @param isTable true if all rows of the stream have the same columns, so that a row can get no further column
  */
-function mergeRow(stored: Pick<StoredRecord, 'fields'>, row: Pick<SourceRow, 'fields'>, isTable: boolean): JsonObject {
+function mergeRow(stored: StoredRecord, row: SourceRow, isTable: boolean): JsonObject {
   // A stored row that could not be split into columns has no order of columns, so the order of the file is taken.
   if (RAW_FIELD in stored.fields) {
     const isUnedited = Object.entries(row.fields).every(

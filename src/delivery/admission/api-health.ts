@@ -197,10 +197,7 @@ export type ApiHealth = ReturnType<typeof createApiHealth>;
  * Asks the API a question that writes nothing. A refusal of the scope `read` is an answer too, and must not stop
  * reading.
  */
-async function askApi(
-  { target, emit }: Pick<ApiHealthOptions, 'target' | 'emit'>,
-  abort: AbortSignal,
-): Promise<Answer> {
+async function askApi({ target, emit }: ApiHealthOptions, abort: AbortSignal): Promise<Answer> {
   const outcome = await target.ping(abort);
   emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false, latencyMs: null });
   return { outcome, access: 'read', subject: null, denial: 'request' };
@@ -334,7 +331,7 @@ export interface Throttled {
  *   because each reading of the two clocks differs a little
  */
 function throttledBy(state: {
-  rate: Pick<RateController, 'wait' | 'closedForMs'>;
+  rate: RateController;
   since: number | null;
   message: string;
   now: number;

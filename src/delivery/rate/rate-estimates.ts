@@ -22,11 +22,8 @@ const DROPPED = { below: 0.3, least: 0.1, margin: 0.85, most: 0.8 };
 const LONG = { leap: 1.5, first: 0.99, again: 0.95 };
 
 /** Accepted requests per second, from one reopening to the next. */
-export const acceptedPerSecond = ({
-  accepted,
-  openMs,
-  stopMs,
-}: Pick<EndedStop, 'accepted' | 'openMs' | 'stopMs'>): number => (1000 * accepted) / (openMs + stopMs);
+export const acceptedPerSecond = ({ accepted, openMs, stopMs }: EndedStop): number =>
+  (1000 * accepted) / (openMs + stopMs);
 
 /**
  * How many requests a bucket of this rate can hold when a stop has ended; 0 if a stop does not fill the bucket, or if the burst is so

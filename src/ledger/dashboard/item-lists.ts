@@ -130,10 +130,7 @@ function phasesOf(reads: DashboardReads, { cause, run, state, search, source, ki
 }
 
 /** Returns a function that selects the ids of items that fulfil the conditions; null if there is no condition. */
-function conditionOf(
-  reads: DashboardReads,
-  { kind, source, state, search }: Pick<ItemListFilter, 'kind' | 'source' | 'state' | 'search'>,
-): Accepts {
+function conditionOf(reads: DashboardReads, { kind, source, state, search }: ItemListFilter): Accepts {
   const isChosen = kind !== undefined || source !== undefined || search !== undefined;
   if (!isChosen && state === undefined) return null;
   const fittingOf = (ids: readonly number[]): readonly number[] => {
@@ -185,12 +182,12 @@ function totalOf(
 }
 
 /** Items of a kind and a source in the order of their ids, without the catalog. */
-function chosen(reads: Db, of: Pick<ItemListFilter, 'kind' | 'source'>): Phase {
+function chosen(reads: Db, of: ItemListFilter): Phase {
   const named = { kind: of.kind ?? null, source: of.source ?? null };
   return phaseOfIds((afterId) => SQL.ofKindAndSource(reads).iterate({ ...named, afterId }) as Generator<number>);
 }
 
-function countChosen(reads: DashboardReads, { kind, source }: Pick<ItemListFilter, 'kind' | 'source'>): number {
+function countChosen(reads: DashboardReads, { kind, source }: ItemListFilter): number {
   if (reads.catalog.isBuilt()) return reads.catalog.count({ kind, source });
   const totals = itemTotals(reads, source === undefined ? [] : [source]);
   return kind === undefined ? Object.values(totals).reduce((sum, count) => sum + count, 0) : (totals[kind] ?? 0);

@@ -195,7 +195,7 @@ function orNull(read: () => string): string | null {
  */
 export function watchLedger(
   file: string,
-  { lock, highWater }: { lock: Pick<LedgerLock, 'lost'>; highWater: { putBack(): void } },
+  { lock, highWater }: { lock: LedgerLock; highWater: { putBack(): void } },
 ): () => Fault | null {
   const log = `${ledgerPath(file)}-wal`;
   const fileChange = watchFile(file, { alone: true });

@@ -88,7 +88,7 @@ export function sentContent(row: ItemRow): SentContent | null {
  * @returns `keeps` is the platform's key; null if the item does not change
  */
 export function withKeptNaturalKey(
-  profile: Pick<Profile, 'naturalKeys'>,
+  profile: Profile,
   item: MappedItem,
   known: ItemRow | undefined,
 ): { item: MappedItem; keeps: string | null } {
@@ -107,7 +107,7 @@ function isKnownByIt({ acknowledged, naturalKey }: ItemRow, wanted: NaturalKey):
 }
 
 /** The natural key under which the platform has the item, or may have received it; null if it never received the item. */
-function keyAtPlatform(profile: Pick<Profile, 'naturalKeys'>, known: ItemRow): NaturalKey | null {
+function keyAtPlatform(profile: Profile, known: ItemRow): NaturalKey | null {
   const content = acknowledgedContent(known) ?? (mayHaveArrived(known) ? revisionContent(known) : null);
   return content === null ? null : naturalKeyOf(profile, known.kind, parseJson<JsonObject>(content.text));
 }

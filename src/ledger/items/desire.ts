@@ -167,10 +167,7 @@ function withDesired(item: ItemRow, asked: Asked & Pick<ItemRow, 'source'>): Ite
 
 type Asked = Pick<ItemRow, 'desired' | 'desiredHash' | 'naturalKey' | 'recordId' | 'missingSince'>;
 
-function askedOf(
-  { content, naturalKey }: Pick<DesiredItem, 'content' | 'naturalKey'>,
-  { id, missingSince }: ItemOwner,
-): Asked {
+function askedOf({ content, naturalKey }: DesiredItem, { id, missingSince }: ItemOwner): Asked {
   const { payload: desired, hash: desiredHash } = content;
   return { naturalKey: naturalKey?.value ?? null, recordId: id, missingSince, desired, desiredHash };
 }

@@ -228,11 +228,7 @@ function staysOpen(item: ItemRow, wanted: NeededWrite, again: boolean): boolean 
  *
  * @param asked true if a person asks now to send the item in the present form, even if its content is at the API
  */
-function wantedOf(
-  item: ItemRow,
-  { profile, forms }: { profile: Profile; forms: Pick<WrittenForms, 'isPresent'> },
-  asked = false,
-): Wanted {
+function wantedOf(item: ItemRow, { profile, forms }: { profile: Profile; forms: WrittenForms }, asked = false): Wanted {
   const { kind, key, desired, desiredHash } = item;
   const baseline = acknowledgedContent(item);
   if (kind === 'passport') return passportDifference(desired, baseline);
@@ -254,7 +250,7 @@ function wantedOf(
 /** True if the API has acknowledged the item in a form in which it is not sent any more. */
 function isInOtherForm(
   { kind, acknowledged, form }: Pick<ItemRow, 'kind' | 'acknowledged' | 'form'>,
-  forms: Pick<WrittenForms, 'isPresent'>,
+  forms: WrittenForms,
 ): boolean {
   return acknowledged > 0 && !forms.isPresent(kind, form);
 }

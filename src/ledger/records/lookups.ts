@@ -80,7 +80,7 @@ const known = perDatabase((of) => ({
   ofStream: new Map<number, readonly StoredTable[]>(),
 }));
 
-function idsByName(tables: readonly Pick<TableRow, 'id' | 'name'>[]): Map<string, number> {
+function idsByName(tables: readonly TableRow[]): Map<string, number> {
   return new Map(tables.map(({ name, id }) => [name, id]));
 }
 

@@ -145,11 +145,7 @@ function compareItem(expected: ExpectedItem, made: Item | undefined, path: Diffe
   ];
 }
 
-function compareMembers(
-  expected: JsonObject,
-  got: JsonObject,
-  { path, item }: Pick<Difference, 'path' | 'item'>,
-): Difference[] {
+function compareMembers(expected: JsonObject, got: JsonObject, { path, item }: Difference): Difference[] {
   return [...new Set([...Object.keys(expected), ...Object.keys(got)])].flatMap((name): Difference[] => {
     const at = { path: [...path, name], item };
     const wanted = memberOf(expected, name);

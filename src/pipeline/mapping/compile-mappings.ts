@@ -359,7 +359,7 @@ function revisionOf({ definitions, lookups, units, fields, naturalKeys }: Source
 }
 
 /** Stands for all on which the result of an expression depends besides its text and the row. */
-function functionsOf({ units }: Pick<SourceMappings, 'units'>): string {
+function functionsOf({ units }: SourceMappings): string {
   return sha256Hex(canonicalJson([HELPERS_VERSION, COUNTRY_NAMES_VERSION, plain(units ?? {})]));
 }
 

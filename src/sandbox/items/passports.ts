@@ -42,9 +42,9 @@ export function nextState(state: PassportState, action: PassportAction): Result<
 
 /** The product that a path names, within the caller's organisation. */
 export function productIn(
-  { products }: Pick<PassportCollections, 'products'>,
+  { products }: PassportCollections,
   ids: IdScheme,
-  { organizationId, params }: Pick<OperationRequest, 'organizationId' | 'params'>,
+  { organizationId, params }: OperationRequest,
 ): Entity | undefined {
   const id = ids.fromPath(params['product_id'] ?? '');
   return id === null ? undefined : products.get(organizationId, id);

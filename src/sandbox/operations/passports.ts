@@ -129,7 +129,7 @@ function passportOperation(
 
 /** Approves a passport for the review gate. False if the product has no passport. */
 export function approvePassport(
-  { products, passports }: Pick<PassportCollections, 'products' | 'passports'>,
+  { products, passports }: PassportCollections,
   { organizationId, sku, now }: { organizationId: number; sku: string; now: number },
 ): boolean {
   const product = products.find(organizationId, 'sku', sku);

@@ -17,7 +17,7 @@ import {
 } from './source-file.ts';
 
 /** The file store for the folders of this machine. */
-export function createLocalStore(location: Pick<Location, 'pattern' | 'folder' | 'isPattern'>): FileStore {
+export function createLocalStore(location: Location): FileStore {
   const { pattern } = location;
   const realPathOf = (path: string) =>
     realpath(path).catch((error: unknown) => {
