@@ -127,11 +127,11 @@ export function checkConnector<Connector extends ConnectorSchemas>(
   return settings;
 }
 
-/** The names of a source's streams, as far as they are known. */
-export function streamNamesOf(source: Record<string, unknown>): string[] {
+/** The names of a source's streams; null if `streams` has no names, which is reported at its own place. */
+export function streamNamesOf(source: Record<string, unknown>): string[] | null {
   const { streams } = source;
   if (streams === undefined) return [DEFAULT_STREAM];
-  return isJsonObject(streams) ? Object.keys(streams) : [];
+  return isJsonObject(streams) ? Object.keys(streams) : null;
 }
 
 /** Without `streams`, the members of `options` that are not options of the source belong to the stream `default`. */

@@ -85,6 +85,11 @@ async function expandTemplate(
     const [whole, file, fileFallback, name, fallback] = match;
     if (whole === '$${') {
       text += '${';
+    } else if ([file, fileFallback, fallback].some((part) => part?.includes('${'))) {
+      problems.push({
+        message: `found \${ within \${${name ?? 'file:…'}}, expected a placeholder without another one in it`,
+        cure: 'Write the name, the path and the default as they are.',
+      });
     } else if (file !== undefined) {
       const path = resolve(context.folder, file);
       context.onFile?.(path);

@@ -49,8 +49,8 @@ The text of a value may contain placeholders. The name of a key may not contain 
 | \`\${file:/path:-default}\` | the content of a file, or the default if the file does not exist or is empty |
 | \`$\${\` | the characters \`\${\` themselves |
 
-Placeholders in the content of a variable or a file are not replaced. If a placeholder is the whole value, it takes the type that the key
-expects, so \`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
+Placeholders in the content of a variable or a file are not replaced, and a placeholder has no other one in it. If a placeholder is the whole
+value, it takes the type that the key expects, so \`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
 
 YAML would read the value in \`[0123]\` as a number and change it. dpp-sync keeps it as the text "0123".
 

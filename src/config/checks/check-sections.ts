@@ -71,7 +71,7 @@ function checkMappings(
     }
     return;
   }
-  for (const name of streams.filter((stream) => !mapped.has(stream))) {
+  for (const name of (streams ?? []).filter((stream) => !mapped.has(stream))) {
     const message = `no mapping uses the stream ${name}, so its records are not used`;
     context.findings.addWarning([...path, 'streams', name], message, 'Add a mapping for it, or remove it.');
   }
@@ -119,7 +119,7 @@ function checkLookups(
     }
     checkOmitted(lookup, of, at, findings);
     const streams = streamNamesOf(of);
-    if (!streams.includes(stream))
+    if (streams?.includes(stream) === false)
       findings.addUnknownName([...at, 'stream'], `a stream of the source ${String(id)}`, streams);
   }
 }
@@ -149,13 +149,13 @@ const PART_ROLES = ['material', 'component', 'part'] as const;
 function checkMapping(
   mapping: Record<string, unknown>,
   path: readonly PathSegment[],
-  context: { streams: readonly string[]; profile: Profile | undefined; findings: Findings },
+  context: { streams: readonly string[] | null; profile: Profile | undefined; findings: Findings },
 ): void {
   const { streams, profile, findings } = context;
   const { stream, module, to, refs, fields, rules } = mapping;
-  if (stream === undefined && !streams.includes('default')) {
+  if (stream === undefined && streams?.includes('default') === false) {
     findings.addMismatch([...path, 'stream'], `the name of a stream: ${streams.join(', ')}`);
-  } else if (typeof stream === 'string' && !streams.includes(stream)) {
+  } else if (typeof stream === 'string' && streams?.includes(stream) === false) {
     findings.addUnknownName([...path, 'stream'], 'a stream of this source', streams);
   }
   if (profile !== undefined && isJsonObject(rules)) checkRules(mapping, rules, [...path, 'rules'], profile, findings);

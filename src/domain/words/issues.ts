@@ -173,7 +173,7 @@ export const ISSUE_GROUPS = {
         'A key, a ref or a SKU has a character inside that nobody can see, such as a line end or a byte order mark.',
       cure: 'Remove the character in the source. The message shows where it is: `A1⏎B`.',
     },
-    'key.type': { title: 'Key that is neither text nor a number', cure: 'Correct `key` in the mapping.' },
+    'key.type': { title: 'Key that is neither text nor a number', cure: 'Correct the expression in the mapping.' },
     'list.short': { title: 'List with too few entries', cure: 'Use `first(…)`, or ask for `size(…)` first.' },
     'mapping.failed': {
       title: 'Row that could not be mapped',

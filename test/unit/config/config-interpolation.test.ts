@@ -65,6 +65,15 @@ describe('placeholders', () => {
     expect(Object.keys(problems)).toHaveLength(3);
   });
 
+  it.each(['${KEY:-${OTHER}}', '${file:${FOLDER}/key}', '${file:nowhere/key:-${OTHER}}', '${KEY:-$${x}}'])(
+    'placeholders have no other one in them: %s',
+    async (key) => {
+      const problems = await problemsIn(SOUND_CONFIG.replace('dpp_0123456789abcdef', `'${key}'`));
+      expect(problems['target.apiKey']?.message).toContain('expected a placeholder without another one in it');
+      expect(Object.keys(problems)).toEqual(['target.apiKey']);
+    },
+  );
+
   it('placeholders are one problem, not two, where the place has a rule of its own too', async () => {
     const json = SOUND_CONFIG.replace('csv', 'json').replace('{ path', '{ at: "${NOPE}", path');
     expect(problemsOf(await faultOf(json))).toHaveLength(1);

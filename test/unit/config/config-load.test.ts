@@ -416,6 +416,21 @@ describe('a config with problems', () => {
     expect(problems['sources[1].id']).toMatchObject({ line: 12, message: expect.stringContaining('sources[0]') });
   });
 
+  it('a config whose streams are a list has this problem alone, and none for each mapping', async () => {
+    const text = `
+target: { baseUrl: "https://dpp.example.com", apiKey: dpp_0123456789abcdef }
+sources:
+  - id: erp
+    connector: csv
+    streams: [{ path: ./products.csv }]
+    lookups: { t: { stream: products, key: A, value: B } }
+    mappings:
+      - { stream: products, to: product, key: row.A, fields: { sku: row.A, name: row.B } }
+      - { to: material, key: row.A, fields: { name: row.B } }
+`;
+    expect(Object.keys(await problemsIn(text))).toEqual(['sources[0].streams']);
+  });
+
   it('a config with a path without a value, an empty file or a list is rejected with what it lacks', async () => {
     expect((await faultOf('')).message).toContain('found nothing, expected named values');
     expect((await faultOf('[1]')).message).toContain('found a list, expected named values');

@@ -169,6 +169,9 @@ function describeOperator(left: string, operator: string, right: string): Expres
   if (left === 'null' || right === 'null') {
     return { message, cure: 'Give a fallback for empty values, for example row.X == null ? "" : row.X.' };
   }
+  if (operator === '+' && [left, right].includes('true/false')) {
+    return { message, cure: 'Write a text in its place, for example row.X ? "yes" : "no".' };
+  }
   if (left === 'text' || right === 'text') {
     return { message, cure: 'Convert the text to a number first: double(row.X), or double(decimal(row.X, ",")).' };
   }
