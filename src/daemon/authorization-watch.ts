@@ -45,7 +45,8 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
    * The present refusals. A refusal with `onTrial` was already known before, so it is only logged at the level `debug`.
    */
   const known = new Map<Access | null, { onTrial: boolean }>();
-  const lastEnds = new Map<Access | null, { message: string; at: number }>();
+  /** The last end of each refusal. It is reported when an answer proves it, or when no refusal follows for one interval. */
+  const lastEnds = new Map<Access | null, { message: string; by: Refusal['by']; at: number; isReported: boolean }>();
   let askAt = 0;
   let looking: Promise<void> = Promise.resolve();
 
@@ -68,6 +69,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
     const fresh = refusals.filter(({ access }) => !known.has(access));
     if (known.size === 0) askAt = clock.ticks() + intervalMs;
     for (const refusal of fresh) begin(refusal);
+    for (const access of lastEnds.keys()) reportEnd(access);
     const isTime = refusals.length > 0 && clock.ticks() >= askAt;
     if (fresh.length === 0 && !isTime) return;
     // If the key was replaced, the API is asked at once. Otherwise it is asked only when the interval is over.
@@ -79,10 +81,11 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
   }
 
   function begin({ access, by, reason }: Refusal): void {
-    // If the probe does not show whether the API grants the scope, one delivery is sent to find out. A second refusal
-    // for the same reason is not reported again.
+    // A delivery is sent to find out whether the API grants the operation. If the API refuses it for the same reason, that is
+    // not reported again.
     const last = lastEnds.get(access);
-    const onTrial = reason.message === last?.message && clock.ticks() - last.at < intervalMs;
+    const isRecent = access !== null ? last?.isReported === false : clock.ticks() - (last?.at ?? 0) < intervalMs;
+    const onTrial = reason.message === last?.message && isRecent;
     known.set(access, { onTrial });
     const scope = access === null ? null : scopeOf(access);
     emit({ type: 'paused', scope, reason });
@@ -99,17 +102,31 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
   function end({ access, by, reason }: Refusal): void {
     if (access === null) api.reopen();
     else api.reopenAccess(access);
-    const onTrial = known.get(access)?.onTrial ?? false;
+    const wasOnTrial = known.get(access)?.onTrial === true;
     known.delete(access);
-    lastEnds.set(access, { message: reason.message, at: clock.ticks() });
+    const isReported = access === null && wasOnTrial;
+    lastEnds.set(access, { message: reason.message, by, at: clock.ticks(), isReported });
+    emit({ type: 'resumed', scope: access === null ? null : scopeOf(access) });
+    reportEnd(access);
+    options.onReopen();
+  }
+
+  /** Logs that a refusal is over. The end of a refusal of one operation may be none: a delivery finds out. */
+  function reportEnd(access: Access | null): void {
+    const ended = lastEnds.get(access);
+    if (ended === undefined || ended.isReported || known.has(access) || isTried(access, ended)) return;
+    ended.isReported = true;
     const scope = access === null ? null : scopeOf(access);
-    emit({ type: 'resumed', scope });
     const what = access === null ? '' : ` the scope ${scope} for ${accessWord(access)}`;
-    log[onTrial ? 'debug' : 'info'](
-      { by, scope, operation: access },
+    log.info(
+      { by: ended.by, scope, operation: access },
       `Deliveries continue, because the API no longer refuses${what}.`,
     );
-    options.onReopen();
+  }
+
+  /** True while a delivery finds out whether the API still refuses an operation. */
+  function isTried(access: Access | null, { at }: { at: number }): boolean {
+    return access !== null && !api.isTried(access) && clock.ticks() - at < intervalMs;
   }
 
   async function rereadKey(): Promise<boolean> {
@@ -152,9 +169,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
      * refused again.
      */
     isOnTrial(): boolean {
-      return Array.from(lastEnds).some(
-        ([access, { at }]) => access !== null && !api.isTried(access) && clock.ticks() - at < intervalMs,
-      );
+      return Array.from(lastEnds).some(([access, ended]) => isTried(access, ended));
     },
     start(): void {
       running = watch();

@@ -297,7 +297,7 @@ describe('a daemon with a key that may not publish', () => {
     await expect.poll(() => daemon.runtime.engine.status(), SOON).toMatchObject({ outstanding: 0, nextDueAt: null });
     // One request was a real delivery. The others were probes, for products that cannot exist.
     expect(logged('The API refuses')).toHaveLength(1);
-    expect(logged('no longer refuses the scope publish')).toHaveLength(1);
+    await expect.poll(() => logged('no longer refuses the scope publish'), SOON).toHaveLength(1);
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok', api: 'ok' });
   });
 });

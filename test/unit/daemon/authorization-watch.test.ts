@@ -128,6 +128,10 @@ describe('the authorization watch', () => {
     answers.probe = scopes('yes', 'yes', 'no');
     await pass(INTERVAL_MS);
     expect([api.allows('product.create'), told]).toEqual([true, ['paused write', 'resumed write', 'reopened']]);
+    // The log does not say that it is over before a delivery has shown that.
+    expect(log.lines).toHaveLength(1);
+    api.observe({ kind: 'accepted', evidence: 'echo', remoteId: 1 }, 'product.create');
+    await pass(LOOK_MS);
     expect(log.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       'error: The API refuses the scope write for product.create; what needs it stays due, and all other deliveries are sent. The scope is not accepted.',
       'info: Deliveries continue, because the API no longer refuses the scope write for product.create.',
@@ -180,6 +184,12 @@ describe('the authorization watch', () => {
       await pass(LOOK_MS);
     }
     expect([errors(), asked.filter((what) => what === 'probe').length]).toEqual([1, 4]);
+    // While the API refuses, the log never says that it does not.
+    const infos = () => log.lines.filter(({ level }) => level === 'info').length;
+    expect(infos()).toBe(0);
+    await pass(INTERVAL_MS);
+    await pass(INTERVAL_MS);
+    expect([api.refused().size, infos()]).toEqual([0, 1]);
   });
 
   it('a refusal that ended without proof is on trial until an answer shows that the API grants it, or for a minute', async () => {
