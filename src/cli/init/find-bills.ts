@@ -3,7 +3,7 @@
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Column } from './columns.ts';
 import { rankOf } from './field-names.ts';
-import type { JoinableFile } from './joinable-file.ts';
+import type { JoinableFile } from './found-file.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { articlesOf, type Meeting, meetingOf } from './meetings.ts';
 import { hasNames, partColumns, proposeBomItem } from './propose-mapping.ts';

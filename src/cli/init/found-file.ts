@@ -1,6 +1,6 @@
 import type { Columns } from './columns.ts';
-import type { JoinableFile } from './joinable-file.ts';
 import type { FoundKey } from './key-columns.ts';
+import type { ProposedMapping } from './proposed-line.ts';
 import type { Sample } from './read-sample.ts';
 import type { FileHead, FoundOption, Recognised } from './recognise-format.ts';
 
@@ -49,4 +49,19 @@ export interface FoundFile {
   lookups: readonly FoundLookup[];
   /** Given if the records depend on the other files: the records, from the keys of the articles in other files. */
   divide?: (known: ReadonlySet<string>) => Divided;
+}
+
+/** Records of a file or a stream, of which it is known what they become. */
+export interface JoinableFile {
+  /** The name of the file, for reasons. */
+  name: string;
+  found: Columns;
+  /** False if the file has more records than the sample. */
+  isWhole: boolean;
+  key: FoundKey | null;
+  /** True if a config has the key already. */
+  hasKey: boolean;
+  mapping: ProposedMapping;
+  /** True if the file itself shows what the records are, so that values of other files do not change it. */
+  isCertain?: boolean;
 }

@@ -4,7 +4,7 @@ import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Column } from './columns.ts';
 import { isNamed } from './field-names.ts';
 import { asBill } from './find-bills.ts';
-import type { JoinableFile } from './joinable-file.ts';
+import type { JoinableFile } from './found-file.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { type Article, articlesOf, type Meeting, meetingOf, namesOf, SHARE_SURE } from './meetings.ts';
 import { namesMaterial, proposeArticle } from './propose-mapping.ts';

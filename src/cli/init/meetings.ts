@@ -1,7 +1,7 @@
 // Which files have the values of a column as their keys.
 
 import { type Column, isComplete } from './columns.ts';
-import type { JoinableFile } from './joinable-file.ts';
+import type { JoinableFile } from './found-file.ts';
 import { meantFile } from './meant-file.ts';
 
 /** A file whose records have a key of one column. */

@@ -3,7 +3,7 @@
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import type { Column } from './columns.ts';
 import { isNamed } from './field-names.ts';
-import type { JoinableFile } from './joinable-file.ts';
+import type { JoinableFile } from './found-file.ts';
 import { meantFile, namesNoFile } from './meant-file.ts';
 import { type Article, type Meeting, meetingOf, namesOf } from './meetings.ts';
 import { hasNames } from './propose-mapping.ts';

@@ -1,5 +1,11 @@
+import type { Readable } from 'node:stream';
+import type { JsonValue } from '../../lib/json.ts';
 import type { AnswerHeaders } from '../../lib/retry-after.ts';
+import { sourceFault } from '../connector.ts';
+import { valueAt } from '../document-path.ts';
 import type { ServerFaults } from '../files/servers/connection.ts';
+import { textOf } from './placeholders.ts';
+import type { RestFailure } from './rest-options.ts';
 
 /** An answer before it is parsed. */
 export interface RawAnswer {
@@ -72,4 +78,65 @@ export function createAnswerFaults(base: URL, faults: ServerFaults) {
     );
 
   return { shown, refusal, redirected, elsewhere, nothing };
+}
+
+/** The bytes with which each file of gzip begins (RFC 1952). */
+const GZIP = [0x1f, 0x8b];
+
+/**
+ * The text of an answer to the request for `what`.
+ *
+ * @param fatal false for an answer that reports a failure, which may be in any encoding, because a proxy may have written it
+ * @throws a `sourceFault` if the answer is too long, or is no text
+ */
+export async function textIn(
+  stream: Readable,
+  { what, bytesMax, fatal }: { what: string; bytesMax: number; fatal: boolean },
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) {
+      stream.destroy();
+      throw sourceFault(`The answer to the request for ${what} has more than ${bytesMax} bytes.`, {
+        suggestion: 'Request smaller pages, or raise `limits.answerBytes` in the options of the source.',
+      });
+    }
+    chunks.push(chunk);
+  }
+  const all = Buffer.concat(chunks);
+  try {
+    return new TextDecoder('utf-8', { fatal }).decode(all);
+  } catch {
+    if (all[0] === GZIP[0] && all[1] === GZIP[1]) {
+      throw sourceFault(
+        `The answer to the request for ${what} is compressed with gzip, and dpp-sync has asked for a plain one.`,
+        { suggestion: 'Let the server or its proxy obey the header `Accept-Encoding: identity`.' },
+      );
+    }
+    throw sourceFault(`The answer to the request for ${what} is not UTF-8.`, {
+      suggestion: 'Check that `base` and the path of the stream name an API that answers with JSON.',
+    });
+  }
+}
+
+/** What an answer with a good status says about a request that has failed. */
+interface Refusal {
+  text: string;
+  /** The code of a failure that only means: later again. */
+  again: string | null;
+}
+
+/** The first failure that an answer states; null if it states none. */
+export function refusalIn(document: JsonValue, failures: readonly RestFailure[]): Refusal | null {
+  for (const { at, again } of failures) {
+    const found = valueAt(document, at);
+    if (found === undefined || found === null || found === false) continue;
+    if (Array.isArray(found) && found.length === 0) continue;
+    const code = again === undefined ? undefined : valueAt(document, again.at);
+    const isPassing = code !== undefined && again?.is.includes(textOf(code)) === true;
+    return { text: textOf(found), again: isPassing ? textOf(code) : null };
+  }
+  return null;
 }

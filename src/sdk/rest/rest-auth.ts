@@ -1,13 +1,12 @@
+import { createHmac, createPrivateKey, type KeyObject, randomUUID, sign } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../../lib/errors.ts';
 import { isJsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { sourceFault } from '../connector.ts';
 import { type PathStep, valueAt } from '../document-path.ts';
 import type { RestAuth } from './auth-options.ts';
-import { endOfToken, keepToken, type Token, type TokenSource } from './kept-token.ts';
 import { textOf } from './placeholders.ts';
 import { useRefreshTokenFile } from './refresh-token-file.ts';
-import { signToken } from './signed-token.ts';
 
 /** What is added to a request to log in. */
 export interface Credentials {
@@ -211,4 +210,92 @@ function tokenIn(
 /** The user and the password as Basic authentication sends them. */
 function pairOf(user: string, password: string): string {
   return Buffer.from(`${user}:${password}`).toString('base64');
+}
+
+/** A token that a login has given. */
+interface Token {
+  value: string;
+  /** When it ends, on the monotonic clock; infinite if that is not known. */
+  endsAt: number;
+}
+
+type TokenSource = (signal: AbortSignal) => Promise<Token>;
+
+/** A token is renewed this long before it ends. */
+const EARLY_MS = 60_000;
+
+/** Keeps a token until shortly before its end. Requests that run at once share one request for a token. */
+export function keepToken(get: TokenSource) {
+  let kept: Promise<Token> | null = null;
+  const renewed = (signal: AbortSignal): Promise<Token> => {
+    const asked = get(signal);
+    kept = asked;
+    asked.catch(() => {
+      if (kept === asked) kept = null;
+    });
+    return asked;
+  };
+  /** The kept token, or the next one if the kept one cannot be used. The next token is not asked again, so this ends. */
+  const usable = async (isUsedUp: (token: Token) => boolean, signal: AbortSignal): Promise<Token> => {
+    const asked = kept ?? renewed(signal);
+    const token = await asked;
+    if (!isUsedUp(token)) return token;
+    // Another request may have asked for the next token while this one waited.
+    return await (kept === null || kept === asked ? renewed(signal) : kept);
+  };
+  return {
+    current: (signal: AbortSignal): Promise<Token> =>
+      usable(({ endsAt }) => performance.now() > endsAt - EARLY_MS, signal),
+    /** Gives a token other than the one that the server has refused. */
+    afterRefusal: (isRefused: (token: Token) => boolean, signal: AbortSignal): Promise<Token> =>
+      usable(isRefused, signal),
+  };
+}
+
+/** When a token ends. One that is valid for a short time is used for the first half of it. */
+function endOfToken(validMs: number): number {
+  return performance.now() + Math.max(validMs, EARLY_MS + validMs / 2);
+}
+
+type SignedBy = RestAuth & { by: 'jwt' };
+
+/** Servers whose clocks are behind refuse a token of the future. */
+const SECONDS_BACK = 30;
+
+/** Signs a JSON Web Token (RFC 7519). Each token has an id of its own, because some servers accept an id only once. */
+function signToken(auth: SignedBy): string {
+  const { algorithm, keyId, claims, lifetime } = auth;
+  const now = Math.floor(Date.now() / 1_000);
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const head = { alg: algorithm, typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) };
+  const times = { iat: now - SECONDS_BACK, exp: now + Math.floor(lifetime / 1_000) };
+  const content = `${part(head)}.${part({ jti: randomUUID(), ...claims, ...times })}`;
+  return `${content}.${signatureOf(content, auth)}`;
+}
+
+function signatureOf(content: string, { algorithm, key }: SignedBy): string {
+  if (algorithm === 'HS256') return createHmac('sha256', key).update(content).digest('base64url');
+  const privateKey = privateKeyOf(key, algorithm);
+  return sign('sha256', Buffer.from(content), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+}
+
+function privateKeyOf(key: string, algorithm: 'RS256' | 'ES256'): KeyObject {
+  const wanted = algorithm === 'RS256' ? 'an RSA key' : 'a key of the curve P-256';
+  let found: KeyObject;
+  try {
+    found = createPrivateKey(key);
+  } catch {
+    // The error of the library may show parts of the key, so it is not passed on.
+    throw unfit('is not a private key in PEM form without a passphrase', wanted);
+  }
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = found;
+  const fits = algorithm === 'RS256' ? type === 'rsa' : type === 'ec' && details?.namedCurve === 'prime256v1';
+  if (fits) return found;
+  throw unfit(`is a key of the type ${details?.namedCurve ?? type}, which cannot sign with ${algorithm}`, wanted);
+}
+
+function unfit(reason: string, wanted: string): Error {
+  return sourceFault(`\`auth.key\` ${reason}.`, {
+    suggestion: `Give ${wanted} in PEM form, or correct \`auth.algorithm\`.`,
+  });
 }

@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { EACH, type PathStep, parseDocumentPath, valueAt } from '../document-path.ts';
-import type { Recording } from '../rest/recording.ts';
+import type { Recording } from '../rest/exchange.ts';
 import type { Settings } from './source-under-test.ts';
 
 /** A request as one document, into which paths lead: `$.query.limit`, `$.body.variables.after`. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { rest } from '../../../connectors/rest/index.ts';
-import type { Recording } from '../../../src/sdk/rest/recording.ts';
+import type { Recording } from '../../../src/sdk/rest/exchange.ts';
 import { restChecks } from '../../../src/sdk/testing/index.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { keepToken } from '../../../src/sdk/rest/kept-token.ts';
+import { keepToken } from '../../../src/sdk/rest/rest-auth.ts';
 
 const signal = new AbortController().signal;
 
