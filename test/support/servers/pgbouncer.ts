@@ -9,9 +9,11 @@ import { freePort } from './free-port.ts';
 import { hasProgram, startServerProcess } from './own-process.ts';
 import { hasPostgres } from './postgres-server.ts';
 
+const PGBOUNCER = '/usr/sbin/pgbouncer';
+
 /** A `describe` that is skipped if there is no PostgreSQL or no PgBouncer. */
 export const describePgBouncer = describeWhere({
-  isThere: hasPostgres && hasProgram('pgbouncer', '--version'),
+  isThere: hasPostgres && hasProgram(PGBOUNCER, '--version'),
   what: 'a PostgreSQL server and PgBouncer: install them with `apt-get install postgresql pgbouncer`',
   requiredBy: 'DPP_SYNC_TEST_REQUIRE_PGBOUNCER',
 });
@@ -36,7 +38,7 @@ default_pool_size = 1
 `,
   );
   if (as.uid !== undefined) for (const path of [folder, file]) await chown(path, as.uid, as.gid);
-  const server = await startServerProcess('pgbouncer', [file], port, as);
+  const server = await startServerProcess(PGBOUNCER, [file], port, as);
   return {
     port,
     async stop(): Promise<void> {
