@@ -69,7 +69,7 @@ export async function createProgram(options: {
     .option('-c, --config <file>', 'the config file', DEFAULT_CONFIG)
     .option(
       '--json',
-      'print one JSON document on stdout; a command that shows a list prints one JSON object on each line',
+      'print one JSON document on stdout; `items`, `quarantine` and `plan` print one JSON object on each line',
     )
     .option('-q, --quiet', 'print no progress and no comments; `sync` then prints only what needs a person')
     .addOption(

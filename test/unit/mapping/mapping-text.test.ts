@@ -96,7 +96,7 @@ describe('messages about what is not there', () => {
       'row.x has 2 entries, so there is no entry 2; the first one has the number 0.',
       'size(row.x) > 2 ? row.x[2] : null',
     ],
-    ['row.x[0]', { x: 'text' }, 'row.x is text, so it has no member "0".', 'check first'],
+    ['row.x[0]', { x: 'text' }, 'row.x is text, so it has no member "0".', 'row.x.substring(0, 1)'],
     ['row.x.y', { x: null }, 'row.x is null, so it has no member "y".', 'has(row.x.y) ? row.x.y : null'],
     ['row.x.nmae', { x: { name: 1 } }, 'row.x has no member "nmae"; it has name.', 'Did you mean "name"?'],
     [

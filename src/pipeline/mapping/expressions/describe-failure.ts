@@ -144,7 +144,8 @@ function describeMissing(error: CelError, scope: Scope): Described {
     return {
       code: 'member.missing',
       message: `${what} is ${kindOf(value)}, so it has no member ${JSON.stringify(shown(name))}.`,
-      cure: absentCure(path, name),
+      cure:
+        typeof value === 'string' && /^\d+$/.test(name) ? characterCure(path, Number(name)) : absentCure(path, name),
     };
   }
   const names = isObject(value) ? [...(value instanceof Map ? value.keys() : Object.keys(value))].map(String) : [];
@@ -156,6 +157,12 @@ function describeMissing(error: CelError, scope: Scope): Described {
     message: `${what} has no member ${JSON.stringify(shown(name))}${has}.`,
     cure: near === undefined ? cure : `Did you mean ${JSON.stringify(near)}? ${cure}`,
   };
+}
+
+/** For text that is read as if it were a list. */
+function characterCure(path: string | null, index: number): string {
+  const text = path ?? 'row.X';
+  return `Write ${text}.substring(${index}, ${index + 1}) for one character, or split the text first: split(${text}, ";")[${index}].`;
 }
 
 function absentCure(path: string | null, name: string): string {
