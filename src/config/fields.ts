@@ -121,7 +121,9 @@ export const Schedule = z.string().superRefine((text, context) => {
   const { valid, errors } = nodeCron.validateDetailed(text);
   if (valid) return;
   const field = errors.find((error) => error.field !== 'expression')?.field;
-  const reason = field === undefined ? ', which has 5 fields' : `; the ${field} of this one is not valid`;
+  // `dayOfMonth` becomes `day of month`.
+  const name = field?.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const reason = name === undefined ? ', which has 5 fields' : `; the ${name} of this one is not valid`;
   context.addIssue({ code: 'custom', message: `a cron expression such as "30 2 * * *"${reason}` });
 });
 

@@ -212,7 +212,9 @@ function countryLine(name: string, columns: readonly Column[]): ProposedLine {
   if (choice !== null) return lineOf(name, choice);
   const guess = countryByContent(columns);
   if (guess !== null) return { ...lineOf(name, guess, 'no column has a known name for it'), isTodo: true };
-  const refused = describeRefused(columns, 'country', COUNTRIES) ?? 'no column has countries';
+  const refused =
+    describeRefused(columns, 'country', COUNTRIES) ??
+    'no column has a known name for it, and none has names of countries';
   const reason = `${refused}; the platform asks for it before it publishes. One country for all: ${name}: '"DE"'`;
   return { name, expression: null, reason, isTodo: true, isOptional: true };
 }

@@ -322,7 +322,7 @@ describe('init --from recognises', () => {
     const found = await initFrom(write('x.csv', 'sku;a;b\n1;some words;other words\n2;more words;and others\n'));
     expect(found.todo).toEqual([
       expect.stringContaining('name: required'),
-      expect.stringContaining('country_of_origin: no column has countries'),
+      expect.stringContaining('country_of_origin: no column has a known name for it, and none has names of countries'),
     ]);
     expect(found.counts).toMatchObject({ records: 2, mapped: 0, quarantined: 2 });
     expect(parse(readFileSync(join(folder.path, `config-${count}.cases.yaml`), 'utf8'))).toMatchObject({

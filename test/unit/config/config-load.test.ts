@@ -416,6 +416,16 @@ describe('a config with problems', () => {
     expect(problems['sources[1].id']).toMatchObject({ line: 12, message: expect.stringContaining('sources[0]') });
   });
 
+  it.each([
+    ['61 2 * * *', 'the minute of this one is not valid'],
+    ['0 0 30 2 *', 'the day of month of this one is not valid'],
+    ['0 0 * * 9', 'the day of week of this one is not valid'],
+    ['0 0 * *', 'which has 5 fields'],
+  ])('a config with the schedule %s is rejected with what is wrong in it: %s', async (schedule, reason) => {
+    const problems = await problemsIn(SOUND_CONFIG.replace('id: erp', `id: erp\n    schedule: "${schedule}"`));
+    expect(problems['sources[0].schedule']?.message).toContain(reason);
+  });
+
   it('a config whose streams are a list has this problem alone, and none for each mapping', async () => {
     const text = `
 target: { baseUrl: "https://dpp.example.com", apiKey: dpp_0123456789abcdef }
