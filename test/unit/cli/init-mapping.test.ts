@@ -54,7 +54,7 @@ describe('the proposed mapping', () => {
     const rows = rowsOf(4, (at) => ({ sku: `A${at}`, name: 'Pump' }));
     expect(proposed(rows).line('country_of_origin')).toMatchObject({ expression: null, isTodo: true });
     expect(textOf(rows)).toContain(
-      '# TODO country_of_origin: no column has a known name for it, and none has names of countries; the platform asks for it before it publishes. One',
+      '# TODO country_of_origin: no column has a known name for it, and none has names of countries; the',
     );
     expect(parse(textOf(rows)).sources[0].mappings[0].fields).not.toHaveProperty('country_of_origin');
   });
