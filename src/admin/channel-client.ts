@@ -16,7 +16,7 @@ export interface ChannelOptions {
   command: string;
   /** Ends the display of the progress; the daemon continues. */
   signal: AbortSignal;
-  /** Called when the daemon runs with another config than the one that was loaded here. */
+  /** Called if the daemon still runs with another config than the one that was loaded here when an operation has ended. */
   onOtherConfig: () => void;
   /** How long the daemon may send no frame before it counts as stopped. */
   silentMs?: number;
@@ -94,13 +94,15 @@ export function createChannelClient(options: ChannelOptions): Admin {
     });
   }
 
+  function noteConfig({ isOtherConfig }: { isOtherConfig: boolean }): void {
+    if (isOtherConfig && !hasNoted) onOtherConfig();
+    hasNoted ||= isOtherConfig;
+  }
+
   async function watched(frames: AsyncIterable<Frame>, { onProgress, onBytes }: Watch): Promise<{ result: unknown }> {
     for await (const frame of frames) {
       switch (frame.type) {
         case 'begun':
-          if (frame.configChanged && !hasNoted) onOtherConfig();
-          hasNoted ||= frame.configChanged;
-          break;
         case 'alive':
           break;
         case 'progress':
@@ -110,8 +112,10 @@ export function createChannelClient(options: ChannelOptions): Admin {
           await onBytes?.(Buffer.from(frame.base64, 'base64'));
           break;
         case 'result':
+          noteConfig(frame);
           return { result: frame.result };
         case 'error':
+          noteConfig(frame);
           throw faultOf(frame.failure);
       }
     }

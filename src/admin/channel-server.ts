@@ -73,7 +73,7 @@ const BUSY = fault('daemon.busy', `The daemon runs ${OPERATIONS_MAX} commands al
 });
 
 async function refuse(response: ServerResponse): Promise<void> {
-  response.end(line({ type: 'error', failure: failureOf(BUSY) }));
+  response.end(line({ type: 'error', isOtherConfig: false, failure: failureOf(BUSY) }));
 }
 
 /**
@@ -187,6 +187,9 @@ function createAnswer(
     let watching: { stop(): Promise<void> } | null = null;
     let beat: NodeJS.Timeout | undefined;
     let last: Frame;
+    /** Of the client's config. */
+    let digest: string | null = null;
+    const isOtherConfig = (): boolean => digest !== null && digest !== config.digest;
     try {
       abort.throwIfAborted();
       const { operation, envelope } = await read(request);
@@ -195,7 +198,8 @@ function createAnswer(
       if (!parsed.success) throw fault('usage', `The daemon cannot read the request: ${parsed.error.message}`);
       if (operation.kind === 'look') level = 'debug';
       log[level]({ command: name }, `A person has started the command ${name}.`);
-      send({ type: 'begun', configChanged: envelope.config !== config.digest });
+      digest = envelope.config;
+      send({ type: 'begun' });
       // A slow client misses progress frames, so that they need no memory.
       beat = setInterval(() => {
         if (!response.writableNeedDrain) send({ type: 'alive' });
@@ -210,11 +214,11 @@ function createAnswer(
       const result = await auditCommand({ operation, request: parsed.data, who }, runtime, () =>
         operation.run(parsed.data, operationContext({ runtime, clock, abort, who, bytes, goesOn: true, daemon })),
       );
-      last = { type: 'result', result };
+      last = { type: 'result', isOtherConfig: isOtherConfig(), result };
       log[level]({ command: name }, `The command ${name} is done.`);
     } catch (error) {
       const failure = failed(error, { name, gone: gone.signal });
-      last = { type: 'error', failure };
+      last = { type: 'error', isOtherConfig: isOtherConfig(), failure };
       log.info({ command: name, code: failure.code }, `The command ${name} ended with an error: ${failure.message}`);
     }
     clearInterval(beat);
@@ -241,5 +245,5 @@ function line(frame: Frame, secrets?: SecretStore): string {
   const tooLong = fault('internal', 'The command is done, but its report is too long to be sent.', {
     suggestion: '`dpp-sync status` shows what the command did.',
   });
-  return line({ type: 'error', failure: failureOf(tooLong) });
+  return line({ type: 'error', isOtherConfig: false, failure: failureOf(tooLong) });
 }

@@ -35,14 +35,17 @@ export const ALIVE_MS = 5000;
 
 export const Frame = z.discriminatedUnion('type', [
   /** The first frame: the operation has begun. */
-  z.object({ type: z.literal('begun'), configChanged: z.boolean() }),
+  z.object({ type: z.literal('begun') }),
   /** Sent every few seconds, so that the client notices a daemon whose process is stopped. */
   z.object({ type: z.literal('alive') }),
   z.object({ type: z.literal('progress'), progress: z.custom<WorkProgress>() }),
   z.object({ type: z.literal('bytes'), base64: z.string() }),
-  z.object({ type: z.literal('result'), result: z.unknown() }),
+  // The operation has ended. `isOtherConfig` is true if the daemon then works with another config than the client has. A command may
+  // have made the daemon read a changed config.
+  z.object({ type: z.literal('result'), isOtherConfig: z.boolean(), result: z.unknown() }),
   z.object({
     type: z.literal('error'),
+    isOtherConfig: z.boolean(),
     failure: z.object({
       exitCode: z.number(),
       code: z.string(),

@@ -259,7 +259,7 @@ describe('the admin channel', () => {
     });
     watcher.resume();
     await once(watcher, 'close');
-    expect(text).toContain('{"type":"result","result":"done"}');
+    expect(text).toContain('{"type":"result","isOtherConfig":true,"result":"done"}');
     expect(text.split('"type":"progress"').length - 1).toBeLessThanOrEqual(2);
   });
 
@@ -309,7 +309,7 @@ describe('the admin channel', () => {
       return 'done';
     });
     await listen(working);
-    const run = client({ config: { digest: 'other' }, onOtherConfig: begin }).run(working, 'x');
+    const run = client().run(working, 'x', { onProgress: () => begin() });
     await begun;
     clients[0]?.abort();
     await expect(run).rejects.toMatchObject({

@@ -168,6 +168,15 @@ describe('a command beside a daemon', () => {
     expect(stderr).toContain('warning: The config has changed, and the daemon still works with the former one.');
     expect(stderr.match(/whether the daemon has refused the change/g)).toHaveLength(1);
   });
+
+  it.each(['reload', 'sync'])(
+    '%s does not warn of a config change that it has made the daemon use',
+    async (command) => {
+      await started({ queue: 'embedded' });
+      appendFileSync(world.configFile, 'history: { keepDays: 400 }\n');
+      expect((await run(command)).stderr).not.toContain('The config has changed');
+    },
+  );
 });
 
 describe('work that is under way beside a command', () => {
@@ -268,11 +277,11 @@ describe('a command whose process is stopped', () => {
     daemon = await startDaemonProcess(world.configFile);
     const config = await loadRuntimeConfig(world.configFile, createSecretStore());
     const { signal } = new AbortController();
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-    const means = { config: { ...config, digest: 'other' }, version: '0.1.0', command: 'report list', signal };
-    const client = createChannelClient({ ...means, onOtherConfig: begin, silentMs: 1.5 * ALIVE_MS });
+    world.sandbox.faults.add({ operation: 'report.list', kind: 'latency', ms: ALIVE_MS });
+    const means = { config, version: '0.1.0', command: 'report list', signal, onOtherConfig: () => {} };
+    const client = createChannelClient({ ...means, silentMs: 1.5 * ALIVE_MS });
     const run = client.run(reportList, {}, { onBytes: async () => {} });
-    await begun;
+    await expect.poll(() => world.sandbox.faults.list()[0]?.used).toBe(1);
     // Stops this process, in which the command runs. The daemon sends a frame every few seconds meanwhile.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * ALIVE_MS);
     expect(await run).toMatchObject({ complete: true });
