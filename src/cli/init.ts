@@ -8,7 +8,7 @@ import { type Environment, processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../lib/errors.ts';
 import { assertSources } from '../operations/named.ts';
-import { writeFirstCase } from './cases/first-case.ts';
+import { writeFirstCase } from './cases/write-case.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { ProposedConfig } from './init/propose-config.ts';
 import { previewSource } from './source/preview.ts';

@@ -15,9 +15,8 @@ import {
   makePrivateFile,
   tightenFile,
 } from '../file/file.ts';
-import { assertIsMarked } from '../file/identity.ts';
+import { assertIsMarked, readMark } from '../file/identity.ts';
 import { assertLedgerContent, assertLedgerFile, contentOf, notALedgerFault } from '../file/is-ledger.ts';
-import { readMark } from '../file/mark.ts';
 import { assertFixedSqlite, configure, moveLog, openFile, type Sqlite, versionOf } from '../store/database.ts';
 import { isTrouble, ledgerFaultOf } from '../store/ledger-fault.ts';
 import { STEPS, versionAfter } from '../upgrade-steps.ts';

@@ -6,7 +6,7 @@ import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Decision } from '../../../src/domain/ports/deliveries.ts';
-import { readMark } from '../../../src/ledger/file/mark.ts';
+import { readMark } from '../../../src/ledger/file/identity.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { inTransaction, type Tx } from '../../../src/ledger/store/tx.ts';
 import { createFollowClock } from '../../../src/ledger/store/upkeep.ts';

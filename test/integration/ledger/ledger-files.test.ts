@@ -20,7 +20,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Profile } from '../../../src/domain/profile.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { makeDurableFolder } from '../../../src/ledger/file/file.ts';
-import { readMark } from '../../../src/ledger/file/mark.ts';
+import { readMark } from '../../../src/ledger/file/identity.ts';
 import { openLedgerReads } from '../../../src/ledger/reads.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { openDatabase } from '../../../src/ledger/upgrade/open.ts';

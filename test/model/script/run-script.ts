@@ -7,7 +7,7 @@ import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/led
 import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
-import { readMark } from '../../../src/ledger/file/mark.ts';
+import { readMark } from '../../../src/ledger/file/identity.ts';
 import { Fault, messageOf } from '../../../src/lib/errors.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { seededRandom } from '../../support/runner/chaos.ts';
