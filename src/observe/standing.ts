@@ -119,7 +119,7 @@ export type Figured = Pick<
 
 type CauseName =
   | ItemState
-  | 'passport_in_doubt'
+  | 'passport_unconfirmed'
   | 'passport_blocked'
   | 'passport_incomplete'
   | 'quarantined'
@@ -167,7 +167,7 @@ export function causesOf(standing: Figured): Cause[] {
     { cause: 'refused', count: refused.reduce((sum, { count }) => sum + count, 0), command: 'dpp-sync check' },
     ...Array.from(byState, ([cause, count]) => ({ cause, count, command: `dpp-sync items --state ${cause}` })),
     {
-      cause: 'passport_in_doubt',
+      cause: 'passport_unconfirmed',
       count: unconfirmedPassports,
       command: 'dpp-sync items --kind passport --state in_doubt',
     },

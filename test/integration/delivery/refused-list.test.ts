@@ -108,7 +108,7 @@ describe('a sync with a key for which one list is closed', () => {
     ]);
     expect([exitCodeOf(report), causesOf(report)]).toEqual([
       4,
-      [{ cause: 'passport_in_doubt', count: 1, command: 'dpp-sync items --kind passport --state in_doubt' }],
+      [{ cause: 'passport_unconfirmed', count: 1, command: 'dpp-sync items --kind passport --state in_doubt' }],
     ]);
     world.sandbox.faults.clear();
     expect((await world.sync()).fault).toBeNull();
