@@ -178,14 +178,20 @@ const SOURCES_NAMED = 3;
  *
  * @param source the source whose rows name them
  * @param unread sources that may give such items, and that were not read completely yet
+ * @param lookedAt how many of the waiting items were looked at; null if all were
  */
-export function adviceOnMissingParts(kind: MissingKind, source: string, unread: readonly string[] = []): Advice {
-  const { title, meaning, cure, command } = MISSING_PARTS;
+export function adviceOnMissingParts(
+  kind: MissingKind,
+  source: string,
+  { unread = [], lookedAt = null }: { unread?: readonly string[]; lookedAt?: number | null } = {},
+): Advice {
+  const { title, meaning, meaningOfMany, cure, command } = MISSING_PARTS;
   const [first] = unread;
   const noun = kind === 'part' ? 'Part' : capitalised(kindWord(kind));
   return {
     title: (first === undefined ? title : MISSING_PARTS_UNREAD.title).replace('ITEMS', `${noun}s`),
-    meaning,
+    meaning:
+      lookedAt === null ? meaning : `${meaning} ${meaningOfMany.replace('COUNT', lookedAt.toLocaleString('en-US'))}`,
     cure: first === undefined ? cure : `${cureOfUnread(unread)} ${cure}`,
     command: command.replace('SOURCE', () => shellWord(first ?? source)),
   };

@@ -91,9 +91,11 @@ export const MISSING_PARTS = {
   title: 'ITEMS that rows name are in no file.',
   meaning:
     'BOM items name them, and no row that was read makes them. So these BOM items are not sent, and the passports of their products wait.',
+  /** More items wait than are looked at. `COUNT` stands for how many are looked at. */
+  meaningOfMany: 'Only the COUNT items that have waited longest were looked at, so there may be more.',
   cure: 'Add the missing rows to the source that has such items, or correct the rows that name them.',
   command: 'dpp-sync sync SOURCE',
-} as const satisfies Words;
+} as const satisfies Words & { meaningOfMany: string };
 /** The same while sources that may have the missing rows were not read completely yet. `SOURCES` stands for them. */
 export const MISSING_PARTS_UNREAD = {
   title: 'ITEMS that rows name are in no file that was read.',

@@ -86,6 +86,8 @@ const keptWaiting = perDatabase(() => ({
   until: 0,
   waiting: [] as Waiting[],
   readings: [] as Reading[],
+  /** Whether more items wait than were looked at. */
+  isPart: false,
 }));
 
 type Reads = Pick<DashboardReads, 'db' | 'passportRules' | 'now'>;
@@ -102,7 +104,8 @@ function waitingItems(reads: Reads): Waiting[] {
   const before = begun.length === 0 ? null : Math.min(...begun);
   const found = count === 0 ? [] : SQL.waiting(reads).all({ before, limit: LOOKED_AT_MAX });
   const waiting = found.filter(({ id, kind }, at) => found[at - 1]?.id !== id && !mayStillCome(reads, readings, kind));
-  Object.assign(kept, { version, sources, waiting, readings, until: count > FEW ? reads.now() + KEPT_MS : 0 });
+  const isPart = count > LOOKED_AT_MAX;
+  Object.assign(kept, { version, sources, waiting, readings, isPart, until: count > FEW ? reads.now() + KEPT_MS : 0 });
   return waiting;
 }
 
@@ -140,6 +143,7 @@ export function causesOfMissingParts(reads: DashboardReads): FoundCause[] {
   const groups = Map.groupBy(waitingItems(reads), idOf);
   if (groups.size === 0) return [];
   const products = JSON.stringify([...new Set(waitingItems(reads).map(({ product }) => product))]);
+  const lookedAt = keptWaiting(reads).isPart ? LOOKED_AT_MAX : null;
   const unpublished = new Set(SQL.unpublished(reads).all(products));
   return [...groups].flatMap(([id, members]): FoundCause[] => {
     const [first] = members;
@@ -157,7 +161,7 @@ export function causesOfMissingParts(reads: DashboardReads): FoundCause[] {
         code: 'part.missing',
         field: null,
         count: members.length,
-        ...adviceOnMissingParts(first.kind, first.source, unreadGivers(reads, first.kind)),
+        ...adviceOnMissingParts(first.kind, first.source, { unread: unreadGivers(reads, first.kind), lookedAt }),
         passportsHeld: new Set(members.map(({ product }) => product).filter((key) => unpublished.has(key))).size,
         firstSeenAt: times.length === 0 ? null : Math.min(...times),
         lastSeenAt: times.length === 0 ? null : Math.max(...times),

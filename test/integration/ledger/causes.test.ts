@@ -324,6 +324,28 @@ describe('an item that no row gives as a cause', () => {
     expect(steps.find(({ cause }) => cause === first?.id)?.text).toMatch(/^The material M-9407 is in no file/);
   });
 
+  it('a count of the items that wait for missing parts says if not all of them were looked at', async () => {
+    await stageRows(fixture.ledger, { 1: items(product('1'), bomItem('L', '1', 'M-9407')) });
+    const meaning = () => views().causes({ type: 'part' })[0]?.meaning;
+    expect(meaning()).toMatch(/wait\.$/);
+    const db = new Database(fixture.file);
+    const others = db
+      .prepare<[], string>("SELECT name FROM pragma_table_info('items') WHERE name NOT IN ('id', 'key')")
+      .pluck()
+      .all();
+    db.exec(`INSERT INTO items (key, ${others.join(', ')})
+        WITH RECURSIVE n (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 50000)
+        SELECT 'L' || n.at, ${others.map((name) => `i.${name}`).join(', ')} FROM n, items i WHERE i.key = 'L';
+      INSERT INTO refs (item_id, role, kind, key, either) SELECT i.id, f.role, f.kind, f.key, f.either
+        FROM items i, refs f JOIN items l ON l.id = f.item_id WHERE l.key = 'L' AND i.key LIKE 'L_%'`);
+    db.close();
+    const [cause] = views().causes({ type: 'part' });
+    expect(cause?.count).toBe(50_000);
+    expect(cause?.meaning).toMatch(
+      /Only the 50,000 items that have waited longest were looked at, so there may be more\.$/,
+    );
+  });
+
   it('a part that a row gives after all is no cause any more, nor is one whose row is in quarantine', async () => {
     const lines = items(product('1'), bomItem('L1', '1', 'M-9407'));
     await stageRows(fixture.ledger, { 1: lines });

@@ -201,7 +201,8 @@ describe('the files of a cause', () => {
     const { bytes, headers } = await web.bytes(`/attention/${id}/rows.csv`);
     expect(headers.get('content-disposition')).toContain('filename="erp-default-lookup-unknown-status.csv"');
     const rows = parse(iconv.decode(Buffer.from(bytes), 'windows-1252'), { delimiter: ';' });
-    const wrong = 'The lookup file "./states.csv" has no entry for "99".';
+    const cure = 'Add the translation to the table, or ask IT for a default: the third argument of lookup().';
+    const wrong = `The lookup file "./states.csv" has no entry for "99". ${cure}`;
     expect(rows).toEqual([
       ['SKU', 'NAME', 'STATE', 'LAND', 'dpp-sync: what is wrong'],
       ['A-2', "'=1+1", '99', 'DE', wrong],
