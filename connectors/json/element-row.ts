@@ -10,6 +10,7 @@ import {
   type Place,
   parseExactly,
   RAW_FIELD,
+  repeatedName,
   type SourceRow,
 } from '../../src/sdk/index.ts';
 import type { ParentValue } from './record-path.ts';
@@ -213,8 +214,6 @@ function kindOf(value: JsonValue): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }
 
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/gs;
-
 /**
  * How many members all objects in a value have. If a name is repeated, this is less than in the text, because only the
  * last one is kept.
@@ -229,23 +228,6 @@ function countMembers(value: JsonValue): number {
       if (typeof entry === 'object') count += countMembers(entry);
     }
   return count;
-}
-
-/** The first name that an object of valid JSON text has twice. */
-function repeatedName(text: string): string | undefined {
-  const open: Set<string>[] = [];
-  for (const match of text.matchAll(TOKEN)) {
-    const [token, colon] = match;
-    if (token === '{' || token === '[') open.push(new Set());
-    else if (token === '}' || token === ']') open.pop();
-    else if (colon !== undefined) {
-      const name = JSON.parse(token.slice(0, -colon.length)) as string;
-      const names = open.at(-1);
-      if (names?.has(name)) return name;
-      names?.add(name);
-    }
-  }
-  return undefined;
 }
 
 /** True if the object has these members with these values. */

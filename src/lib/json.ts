@@ -54,6 +54,26 @@ function exactNumber(_name: string, value: JsonValue, context?: { source?: strin
   return !Number.isSafeInteger(value) && INTEGER.test(context.source) ? context.source : value;
 }
 
+/** A string with the colon that makes it a name, or a bracket. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/gs;
+
+/** The first name that an object of valid JSON text has twice. */
+export function repeatedName(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const match of text.matchAll(TOKEN)) {
+    const [token, colon] = match;
+    if (token === '{' || token === '[') open.push(new Set());
+    else if (token === '}' || token === ']') open.pop();
+    else if (colon !== undefined) {
+      const name = JSON.parse(token.slice(0, -colon.length)) as string;
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+  }
+  return undefined;
+}
+
 /**
  * Writes a value as canonical JSON (RFC 8785): object members sorted by UTF-16 code units, no white space, numbers as
  * ECMAScript prints them. Two values that are equal as JSON give the same text, independent of the order of their

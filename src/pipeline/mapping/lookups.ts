@@ -16,7 +16,14 @@ import type { LookupConfig } from '../../domain/mapping.ts';
 import { err, messageOf, ok, type Result } from '../../lib/errors.ts';
 import { readBoundedFile } from '../../lib/files.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../../lib/json.ts';
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseExactly,
+  repeatedName,
+} from '../../lib/json.ts';
 import { suggest } from '../../lib/text/suggest.ts';
 import { MappingError, type MappingProblem } from './mapping-error.ts';
 import { argumentText, kindOf, numberText, shown } from './values.ts';
@@ -258,7 +265,9 @@ function parsedCsv<Row>(text: string, options: Options): Result<{ record: Row; i
 
 function parsedJson(text: string): Result<JsonValue, string> {
   try {
-    return ok(parseExactly(text));
+    const value = parseExactly(text);
+    const name = repeatedName(text);
+    return name === undefined ? ok(value) : err(`has the name "${shown(name)}" twice in one object.`);
   } catch (error) {
     return err(`is not valid JSON: ${messageOf(error)}.`);
   }

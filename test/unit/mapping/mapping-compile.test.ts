@@ -70,6 +70,7 @@ describe('lookup files', () => {
     ['t.csv', `key,value\n${'x'.repeat(17_000_000)},1\n`, /is larger than 16777216 bytes\.$/],
     ['t.json', '[1]', /one JSON object/],
     ['t.json', '{', /not valid JSON/],
+    ['t.json', '{"a": "x", "b": "y", "a": "z"}', /has the name "a" twice in one object\.$/],
     ['t.json', '{"a": true}', /neither text nor a safe number/],
   ])('a lookup file with a fault is refused at once: %s %#', async (name, text, message) => {
     if (text !== null) await write(name, text);
