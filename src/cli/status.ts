@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { LedgerConfig } from '../config/loaded-config.ts';
 import { scheduleOf } from '../daemon/schedules/run-times.ts';
 import { describeWait } from '../daemon/watches.ts';
-import { refusedRunWarnings, runWarnings } from '../domain/attention.ts';
+import { formerSourceWarnings, refusedRunWarnings, runWarnings } from '../domain/attention.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import type { Attention, Deferred, RefusedWork, RunView } from '../domain/ports/ledger/ledger-views.ts';
 import { FULL_BYTES } from '../ledger/file/file.ts';
@@ -114,7 +114,7 @@ function statusLines(found: Found, config: LedgerConfig, { now, output }: { now:
     ...(deferred === null ? [] : [deferredLine(deferred)]),
     ...importLines(found.imports, now),
     ...part([
-      ...[...runWarnings(lastRead), ...refusedRunWarnings(lastRuns, found)].map(
+      ...[...formerSourceWarnings(found), ...runWarnings(lastRead), ...refusedRunWarnings(lastRuns, found)].map(
         (text) => `${paint('yellow', 'warning:')} ${printable(text)}`,
       ),
       ...missedLines(lastRead, paint),

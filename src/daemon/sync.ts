@@ -1,6 +1,6 @@
 import { inReadingOrder } from '../config/loaded-config.ts';
 import type { Decider } from '../domain/approval.ts';
-import { refusedRunWarnings, runWarnings } from '../domain/attention.ts';
+import { formerSourceWarnings, refusedRunWarnings, runWarnings } from '../domain/attention.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
@@ -113,6 +113,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
       ...unread
         .filter((other) => other.problem !== problem)
         .map((other) => `${other.source} was not read completely: ${messageAndCureOf(other.problem)}`),
+      ...formerSourceWarnings(standing),
       ...runWarnings([...runs, ...failed]),
       ...refusedRunWarnings(views, standing),
       ...(await warningsOf(runtime)),

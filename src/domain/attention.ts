@@ -118,6 +118,14 @@ export function runWarnings(
   return accounts.flatMap(({ source, stream, warnings }) => warnings.map((text) => `${source}/${stream}: ${text}`));
 }
 
+/** Says of sources that the config no longer has that nothing keeps their items up to date. */
+export function formerSourceWarnings({ formerSources }: { formerSources: readonly string[] }): string[] {
+  return formerSources.map(
+    (source) =>
+      `The source ${source} is no longer in the config. Its items stay at the platform as they are, and its passports stay public. Put it back if it was removed by mistake. docs/operations.md says how to end a source.`,
+  );
+}
+
 /** Says of runs that a person has refused that their sources were not read. Runs that wait for a person are shown by themselves. */
 export function refusedRunWarnings(
   runs: readonly { id: number; source: string; result: string | null; error: string | null }[],

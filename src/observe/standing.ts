@@ -97,7 +97,7 @@ export function standingAsked(
   selected: readonly string[] = sources.map(({ id }) => id),
 ): StandingAsked {
   const isWatched = (id: string) => sources.some((source) => source.id === id && source.onMissing !== 'ignore');
-  return { sources: selected, watched: selected.filter(isWatched) };
+  return { sources: selected, watched: selected.filter(isWatched), configured: sources.map(({ id }) => id) };
 }
 
 // Why a ledger needs a person after all automatic work has ended. Exit code 4 stands for one or more of these causes, and each

@@ -136,6 +136,9 @@ export const Status = z.strictObject({
   missing: ByKind.describe('Items that are missing from their sources and about which nobody has decided.'),
   missingOutcomes: z.array(z.strictObject({ kind: Kind, outcome: z.string(), count: Count })),
   paddedKeys: z.array(z.strictObject({ kind: Kind, count: Count, example: z.string() })),
+  formerSources: z
+    .array(z.string())
+    .describe('Sources that the config no longer has, and whose items are at the platform.'),
   suspended: z
     .array(
       z.strictObject({

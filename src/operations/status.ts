@@ -1,7 +1,7 @@
 // How the ledger, the queue and the daemon stand.
 
 import { z } from 'zod';
-import { refusedRunWarnings, runWarnings } from '../domain/attention.ts';
+import { formerSourceWarnings, refusedRunWarnings, runWarnings } from '../domain/attention.ts';
 import { type ImportProof, UNTRIED } from '../domain/delivery/import-proof.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
@@ -53,6 +53,7 @@ export const showStatus = defineOperation({
       // As in the document of a sync, `warnings` also has the messages of the guard.
       warnings: [
         ...guardWarnings(standing.guarded),
+        ...formerSourceWarnings(standing),
         ...runWarnings(runs.flatMap(({ lastRun }) => lastRun?.streams ?? [])),
         ...refusedRunWarnings(
           runs.flatMap(({ lastRun }) => lastRun ?? []),
@@ -65,6 +66,7 @@ export const showStatus = defineOperation({
       missing: standing.missing,
       missingOutcomes: [...standing.missingOutcomes],
       paddedKeys: [...standing.paddedKeys],
+      formerSources: [...standing.formerSources],
       suspended: [...standing.suspended],
       refused: [...standing.refused],
       causes: causesOf(atRest({ standing, attention })),
@@ -177,6 +179,7 @@ const NOTHING: Awaited<ReturnType<typeof readLedger>> = {
     missing: {},
     missingOutcomes: [],
     paddedKeys: [],
+    formerSources: [],
   },
   productsInQuarantine: 0,
   attention: {

@@ -80,6 +80,13 @@ const SQL = {
       .map((state) => `EXISTS (SELECT 1 FROM items i WHERE ${state} AND i.kind <> 'passport' AND +i.source = s.value)`)
       .join(' OR ')}`,
   ),
+  // A source that has ended has read an export without rows first, so its streams are empty.
+  formerSources: column<[string], string>(
+    `SELECT DISTINCT s.source FROM streams s WHERE s.source NOT IN (SELECT value FROM json_each(?)) AND s.emptied IS NULL
+       AND EXISTS (SELECT 1 FROM records r CROSS JOIN items i ON i.record_id = r.id
+         WHERE r.stream_id = s.id AND r.missing_since IS NULL AND i.acknowledged > 0)
+     ORDER BY s.source`,
+  ),
   // A stream that the last complete run did not have is no longer in the config.
   empty: statement<[], { source: string; stream: string; isNew: 0 | 1 }>(
     `SELECT s.source, s.name AS stream, s.emptied AS isNew FROM streams s WHERE s.emptied IS NOT NULL
@@ -229,7 +236,8 @@ function search(
 // How the ledger stands, and what needs a person.
 
 /** @param totals how many items the ledger has, if that is known already */
-function standing(reads: ViewReads, { sources, watched }: StandingAsked, totals?: () => ItemTotals): LedgerStanding {
+function standing(reads: ViewReads, asked: StandingAsked, totals?: () => ItemTotals): LedgerStanding {
+  const { sources, watched, configured } = asked;
   // An empty list of sources would select all sources.
   const missing = watched.length === 0 ? [] : missingOutcomes(reads, watched);
   const others = sources.filter((id) => !watched.includes(id));
@@ -247,6 +255,7 @@ function standing(reads: ViewReads, { sources, watched }: StandingAsked, totals?
     refused: refusedWork(reads, sources),
     otherForms: itemsInOtherForm(reads),
     paddedKeys: paddedKeys(reads, sources),
+    formerSources: SQL.formerSources(reads).all(JSON.stringify(configured)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
@@ -110,6 +111,49 @@ describe('what was done with missing items is said where people look', () => {
     await run('settle', 'SKU-P1', '--ignore');
     const accepted = 'with nothing to decide: 1 product accepted as missing by a person.';
     for (const command of ['sync', 'status']) expect((await run(command)).stdout).toContain(accepted);
+  });
+});
+
+describe('a source that the config no longer has', () => {
+  const SHOP = {
+    id: 'shop',
+    connector: 'csv',
+    options: { path: './exports/shop.csv', key: ['ID'] },
+    mappings: [{ to: 'product', key: 'row.ID', fields: { sku: 'row.ID', name: 'row.NAME', status: '"DRAFT"' } }],
+  };
+  const HEAD = 'ID,NAME\n';
+  const FORMER = 'The source shop is no longer in the config. Its items stay at the platform as they are';
+
+  const configure = (sources: readonly object[]) =>
+    world.write('dpp-sync.yaml', stringify({ ...(parse(readFileSync(world.configFile, 'utf8')) as object), sources }));
+
+  async function isNamed(): Promise<boolean[]> {
+    const shown = await Promise.all(['sync', 'status'].map((command) => run(command)));
+    const documents = await Promise.all(['sync', 'status'].map((command) => run(command, '--json')));
+    const found = documents.map((document) => document.json() as { warnings: string[] });
+    return [
+      ...shown.map(({ stdout, stderr }) => `${stdout}${stderr}`.includes(FORMER)),
+      ...found.map(({ warnings }) => warnings.some((warning) => warning.startsWith(FORMER))),
+    ];
+  }
+
+  it('`sync` and `status` name it, until it is back or was ended by an empty export', async () => {
+    world = await createWorld({
+      queue: queue(),
+      config: { sources: [...SMALL_SOURCES, SHOP] },
+      files: { ...smallFiles(SMALL), 'exports/shop.csv': `${HEAD}S1,Pump\nS2,Motor\n` },
+    });
+    await world.sync();
+    configure(SMALL_SOURCES);
+    expect(await isNamed()).toEqual([true, true, true, true]);
+    expect((await run('status', '--json')).json()).toMatchObject({ formerSources: ['shop'] });
+    configure([...SMALL_SOURCES, SHOP]);
+    expect(await isNamed()).toEqual([false, false, false, false]);
+    world.write('exports/shop.csv', HEAD);
+    await run('sync');
+    await run('sync', '--accept', 'shop');
+    configure(SMALL_SOURCES);
+    expect(await isNamed()).toEqual([false, false, false, false]);
   });
 });
 

@@ -173,7 +173,9 @@ describe('an export that a person refuses', () => {
     const refused = await fixture.ledger.refuse({ source: 'erp', by: 'anna' });
     expect(refused).toMatchObject([{ source: 'erp', stream: 'default', runId, missing: 2 }]);
     expect([asked(), plain().causes({ type: 'guard' }).length]).toEqual([0, 0]);
-    expect(fixture.ledger.views.standing({ sources: ['erp'], watched: ['erp'] }).guarded).toEqual([]);
+    expect(fixture.ledger.views.standing({ sources: ['erp'], watched: ['erp'], configured: ['erp'] }).guarded).toEqual(
+      [],
+    );
     const at = fixture.clock.now();
     expect(fixture.ledger.views.refusedReads('erp')).toEqual([
       { source: 'erp', stream: 'default', runId, at, by: 'anna' },

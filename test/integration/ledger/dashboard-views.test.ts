@@ -464,23 +464,29 @@ describe('the list of passports', () => {
     const agree = () => {
       // Counts are kept for a while.
       fixture.clock.advance(60_000);
-      expect(views().passportCounts({})).toEqual(ledger.views.standing({ sources: [], watched: [] }).passports);
+      expect(views().passportCounts({})).toEqual(
+        ledger.views.standing({ sources: [], watched: [], configured: [] }).passports,
+      );
       // The first counts are read before any list. Later counts come from the catalog in memory.
-      const { items: found, passports } = ledger.views.standing({ sources: ['erp'], watched: ['erp'] });
+      const { items: found, passports } = ledger.views.standing({
+        sources: ['erp'],
+        watched: ['erp'],
+        configured: ['erp'],
+      });
       expect([found, passports]).toEqual([
         ledger.views.itemCounts(),
-        ledger.views.standing({ sources: [], watched: [] }).passports,
+        ledger.views.standing({ sources: [], watched: [], configured: [] }).passports,
       ]);
       for (const state of ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const) {
         const { rows, total: of } = views().passports({ state }, { limit: 10 });
         expect([state, rows.length]).toEqual([
           state,
-          ledger.views.standing({ sources: [], watched: [] }).passports[state] ?? 0,
+          ledger.views.standing({ sources: [], watched: [], configured: [] }).passports[state] ?? 0,
         ]);
         expect([state, of.count]).toEqual([state, rows.length]);
         for (const { product: key } of rows) expect(ledger.views.passport(key)?.state).toBe(state);
       }
-      const { incomplete = 0 } = ledger.views.standing({ sources: [], watched: [] }).passports;
+      const { incomplete = 0 } = ledger.views.standing({ sources: [], watched: [], configured: [] }).passports;
       for (const kind of [undefined, 'product', 'passport'] as const) {
         const { rows, total } = views().items({ state: 'incomplete', kind }, { limit: 10 });
         expect([kind, rows.length, total.count]).toEqual([kind, incomplete, incomplete]);

@@ -389,7 +389,7 @@ it('an initialised passport that is wanted in public is shown as incomplete unti
   });
   await fixture.reopen(undefined, { publish: 'auto' });
   await deliverAndEvaluate();
-  expect(fixture.ledger.views.standing({ sources: [], watched: [] }).passports).toEqual({
+  expect(fixture.ledger.views.standing({ sources: [], watched: [], configured: [] }).passports).toEqual({
     published: 1,
     incomplete: 1,
   });

@@ -284,7 +284,9 @@ describe('the counts of items', () => {
     expect(counts('erp')).toEqual({ delivered: 2 });
     expect(counts('pim')).toEqual({});
     expect(counts('erp', 'pim')).toEqual({ delivered: 2 });
-    expect(ledger.views.standing({ sources: ['pim'], watched: [] }).passports).toEqual({});
-    expect(ledger.views.standing({ sources: ['erp'], watched: [] }).passports).toEqual({ none: 2 });
+    expect(ledger.views.standing({ sources: ['pim'], watched: [], configured: ['pim'] }).passports).toEqual({});
+    expect(ledger.views.standing({ sources: ['erp'], watched: [], configured: ['erp'] }).passports).toEqual({
+      none: 2,
+    });
   });
 });

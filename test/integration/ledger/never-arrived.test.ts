@@ -14,7 +14,7 @@ import { bomItem, items, material, product } from '../../support/ledger/items.ts
 import { FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
 import { stageRows } from '../../support/ledger/records.ts';
 
-const ERP = { sources: ['erp'], watched: ['erp'] };
+const ERP = { sources: ['erp'], watched: ['erp'], configured: ['erp'] };
 
 const fixture = useLedger();
 

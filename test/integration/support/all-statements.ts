@@ -80,7 +80,7 @@ async function fillALittle(fixture: LedgerFixture): Promise<void> {
 /** Asks what commands ask, each with and without sources. */
 function askLedger(views: LedgerViews): void {
   for (const sources of [[], ['erp']]) {
-    views.standing({ sources, watched: sources });
+    views.standing({ sources, watched: sources, configured: sources });
     views.sourceRuns(sources);
     views.attention(sources);
     views.itemCounts(sources);

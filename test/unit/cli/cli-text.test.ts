@@ -98,6 +98,7 @@ describe('what needs a person', () => {
         missing: {},
         missingOutcomes: [],
         paddedKeys: [],
+        formerSources: [],
       },
       {
         waitingFor: [],

@@ -35,6 +35,7 @@ const STANDING: Standing = {
   refused: [{ operation: 'passport.publish', count: 5, reason: { code: 'denied_scope', message: 'No.' } }],
   missing: { product: 2, bom_item: 1 },
   paddedKeys: [],
+  formerSources: [],
   missingOutcomes: [
     { kind: 'product', outcome: 'kept', count: 2 },
     { kind: 'bom_item', outcome: 'kept', count: 1 },

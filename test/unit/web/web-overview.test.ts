@@ -78,6 +78,7 @@ const view: OverviewView = {
     refused: [],
     missing: { product: 1 },
     paddedKeys: [],
+    formerSources: [],
     missingOutcomes: [{ kind: 'product', outcome: 'kept', count: 1 }],
     queues: null,
     api: 'ok',

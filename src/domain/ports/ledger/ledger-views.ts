@@ -229,6 +229,8 @@ export interface StandingAsked {
   sources: readonly string[];
   /** Those of `sources` whose missing items are counted: all without `onMissing: ignore`. */
   watched: readonly string[];
+  /** All sources of the config. */
+  configured: readonly string[];
 }
 
 /** How a ledger stands for some sources: what `status`, the metrics, the overview, alerts and exit codes say. */
@@ -255,6 +257,8 @@ export interface LedgerStanding {
   otherForms: readonly ItemsInOtherForm[];
   /** Items that the platform has under a key with padding. */
   paddedKeys: readonly PaddedKeys[];
+  /** Sources that the config no longer has, and whose items are at the platform. */
+  formerSources: readonly string[];
 }
 
 /** The runs of a source. Times are in milliseconds since the epoch. */

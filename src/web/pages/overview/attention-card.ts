@@ -1,5 +1,11 @@
 import { adviceOnGuard, adviceOnHeldRun } from '../../../domain/advice.ts';
-import { describePaddedKeys, MISSING_WORDS, type MissingOutcome, runWarnings } from '../../../domain/attention.ts';
+import {
+  describePaddedKeys,
+  formerSourceWarnings,
+  MISSING_WORDS,
+  type MissingOutcome,
+  runWarnings,
+} from '../../../domain/attention.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { kindWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
@@ -108,11 +114,10 @@ function paddedNotes({ standing }: AttentionView): Html[] {
   );
 }
 
-/** The warnings of the last run of each source. */
+/** Sources that the config no longer has, and the warnings of the last run of each source. */
 function warningNotes({ standing }: AttentionView): Html[] {
-  return runWarnings(standing.sources.flatMap(({ lastRun }) => lastRun?.streams ?? [])).map(
-    (text) => html`<p class="warn">${text}</p>`,
-  );
+  const ofRuns = runWarnings(standing.sources.flatMap(({ lastRun }) => lastRun?.streams ?? []));
+  return [...formerSourceWarnings(standing), ...ofRuns].map((text) => html`<p class="warn">${text}</p>`);
 }
 
 /** The newest deliveries that need a person, each with the message of the platform. */
