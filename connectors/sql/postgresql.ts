@@ -26,6 +26,7 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
   20: 'number',
   21: 'number',
   23: 'number',
+  // An `oid` (26) may be above every signed integer of 32 bits, so it is no number here.
   1700: 'number',
   700: 'float',
   701: 'float',

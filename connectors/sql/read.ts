@@ -69,24 +69,30 @@ export async function* readChanges(
   const start: Start =
     after !== undefined ? { after } : since === null ? {} : { from: earlierBy(since, overlap, watermark.kind) };
   const last: Cursor = { by: namesOf(by), watermark: end ?? since };
+  if (after === undefined && since !== null && (await isNewestGone(read, by, since))) {
+    yield { rows: [], beginAgain: newestIsGone(read, { watermark, since }) };
+    return;
+  }
   await assertOrdered(read, start.from ?? null);
-  let isEmpty = true;
   for await (const { rows, at, isLast } of pagesOf(read, { by, ...start })) {
     assertComparable(read, rows, end);
-    isEmpty = false;
     // The next read may begin after the last row of any page. Then another row at the same position would be lost.
     if (!isLast) await assertAlone(read, by, at);
     yield { rows, cursor: isLast ? last : { ...last, after: at } };
     if (isLast) return;
   }
-  if (isEmpty && start.from !== undefined) yield { rows: [], beginAgain: newestIsGone(read, { watermark, since }) };
-  else yield { rows: [], cursor: last };
+  yield { rows: [], cursor: last };
 }
 
 /**
- * A read of changes gives at least the row with the greatest watermark of the read before. If this row is gone or has an earlier
- * watermark, as after a clock was set right or a backup was restored, other changes may be earlier than the watermark too.
+ * True if no row has the greatest watermark of the read before or a later one. Then this row is gone or has an earlier watermark, as
+ * after a clock was set right or a backup was restored, and other changes may be earlier than the watermark too.
  */
+async function isNewestGone({ plan, session, signal }: Read, by: readonly Column[], since: string): Promise<boolean> {
+  const { rows } = await session.rows(plan.statements.page({ by, from: since, limit: 1 }), plan.columns, signal);
+  return rows.length === 0;
+}
+
 function newestIsGone({ stream }: Read, { watermark, since }: { watermark: Column; since: string | null }): string {
   return `No row of the stream ${stream} is as new any more as the newest one of the last read (${watermark.name}=${since}), so earlier changes may be unknown.`;
 }

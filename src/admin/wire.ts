@@ -45,7 +45,8 @@ export const Frame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('result'), isOtherConfig: z.boolean(), result: z.unknown() }),
   z.object({
     type: z.literal('error'),
-    isOtherConfig: z.boolean(),
+    // A daemon of another version may not send this, and its error has to be shown.
+    isOtherConfig: z.boolean().default(false),
     failure: z.object({
       exitCode: z.number(),
       code: z.string(),

@@ -126,7 +126,7 @@ function refusalOf(api: Runtime['api']): string | null {
   const state = api.authorization();
   if (!state.open) return `the ${state.by}: ${state.reason.message}`;
   const refused = Array.from(api.refused(), ([access, { message }]) => `${accessWord(access)}: ${message}`);
-  return refused.length === 0 ? null : refused.join(' ');
+  return refused.length === 0 ? null : refused.join(' It also refuses ');
 }
 
 function channelsOf(config: RuntimeConfig): Channel[] {

@@ -114,7 +114,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
   /** Logs that a refusal is over. The end of a refusal of one operation may be none: a delivery finds out. */
   function reportEnd(access: Access | null): void {
     const ended = lastEnds.get(access);
-    if (ended === undefined || ended.isReported || known.has(access) || isTried(access, ended)) return;
+    if (ended === undefined || ended.isReported || known.has(access) || isTrying(access, ended)) return;
     ended.isReported = true;
     const scope = access === null ? null : scopeOf(access);
     const what = access === null ? '' : ` the scope ${scope} for ${accessWord(access)}`;
@@ -125,7 +125,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
   }
 
   /** True while a delivery finds out whether the API still refuses an operation. */
-  function isTried(access: Access | null, { at }: { at: number }): boolean {
+  function isTrying(access: Access | null, { at }: { at: number }): boolean {
     return access !== null && !api.isTried(access) && clock.ticks() - at < intervalMs;
   }
 
@@ -169,7 +169,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
      * refused again.
      */
     isOnTrial(): boolean {
-      return Array.from(lastEnds).some(([access, ended]) => isTried(access, ended));
+      return Array.from(lastEnds).some(([access, ended]) => isTrying(access, ended));
     },
     start(): void {
       running = watch();

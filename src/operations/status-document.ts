@@ -138,7 +138,9 @@ export const Status = z.strictObject({
   paddedKeys: z.array(z.strictObject({ kind: Kind, count: Count, example: z.string() })),
   formerSources: z
     .array(z.string())
-    .describe('Sources that the config no longer has, and whose items are at the platform.'),
+    .describe(
+      'Sources that the config no longer has, that were not ended by an empty export, and whose items are at the platform.',
+    ),
   suspended: z
     .array(
       z.strictObject({

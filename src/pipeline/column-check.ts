@@ -197,13 +197,16 @@ export function likelyMisspelt(needed: readonly NamedColumn[], seen: readonly st
  * @param isTable if false, a record need not have all columns, and only a name that looks misspelt is reported
  */
 export function withoutColumn(
-  { omit, path }: { omit: readonly string[]; path: string },
+  { omit, path, mappings }: { omit: readonly string[]; path: string; mappings: readonly MappingDefinition[] },
   seen: readonly string[],
   isTable: boolean,
 ): string[] {
   const known = new Set(seen.map(comparableName));
+  // A column that a mapping uses is not meant.
+  const used = new Set(mappings.flatMap(columnsMentionedBy).map(comparableName));
+  const unused = seen.filter((name) => !used.has(comparableName(name)));
   return omit.flatMap((name, index) => {
-    const meant = suggest(name, seen);
+    const meant = suggest(name, unused);
     if (known.has(comparableName(name)) || (!isTable && meant === undefined)) return [];
     const cure = meant === undefined ? '' : ` Did you mean ${visibleText(meant)}?`;
     const where = isTable ? 'no stream of the source has' : 'the first record of each stream lacks';
@@ -250,7 +253,7 @@ interface NamedColumn {
  * presence the expression asks for (`has(row.X)`, `"X" in row`) may be absent. If `when` asks for a column, it may be
  * absent in the whole mapping. The columns that a module uses are not known.
  */
-export function columnsNamedBy(definition: MappingDefinition): NamedColumn[] {
+export function columnsNamedBy(definition: MappingDefinition): (NamedColumn & { expression: string })[] {
   const { path, when, each, key, refs = {}, fields = {} } = definition;
   const expressions: [at: string, text: string | undefined][] = [
     ['when', when],
@@ -259,7 +262,7 @@ export function columnsNamedBy(definition: MappingDefinition): NamedColumn[] {
     ...Object.entries(refs).map(([role, text]): [string, string | undefined] => [`refs.${role}`, text]),
     ...Object.entries(fields).map(([name, text]): [string, string] => [`fields.${name}`, text]),
   ];
-  const named = new Map<string, NamedColumn>();
+  const named = new Map<string, NamedColumn & { expression: string }>();
   let asked: ReadonlySet<string> = new Set();
   for (const [at, text] of expressions) {
     const found = columnsIn(text);
@@ -267,7 +270,7 @@ export function columnsNamedBy(definition: MappingDefinition): NamedColumn[] {
     if (at === 'when') asked = found.asked;
     for (const name of found.read) {
       if (found.asked.has(name) || asked.has(name) || named.has(name)) continue;
-      named.set(name, { name, path: `${path}.${at}` });
+      named.set(name, { name, path: `${path}.${at}`, expression: text?.trim() ?? '' });
     }
   }
   return [...named.values()];

@@ -35,7 +35,7 @@ interface CaseResult {
 }
 
 /** A file of cases, as it was read. */
-export interface CasesOfFile {
+interface CasesOfFile {
   file: string;
   cases: readonly PlacedCase[];
 }

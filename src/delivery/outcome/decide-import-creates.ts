@@ -10,7 +10,7 @@ import type { Reason, ReasonCode } from '../../domain/delivery/stored-reason.ts'
 import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/ports/deliveries.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { readBackDelayMs, reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
-import { type CreatesContext, type ImportDecision, notNamed } from './decide-import.ts';
+import { type DecisionContext, type ImportDecision, notNamed } from './decide-import.ts';
 
 type Members = readonly ClaimedDelivery[];
 
@@ -18,7 +18,7 @@ type Members = readonly ClaimedDelivery[];
 export function decideCreates(
   outcome: Outcome,
   { members }: Pick<ClaimedRequest, 'members'>,
-  context: CreatesContext,
+  context: DecisionContext,
 ): ImportDecision {
   switch (outcome.kind) {
     case 'accepted':
@@ -56,7 +56,7 @@ const half = (members: Members): number => Math.ceil(members.length / 2);
 function lookUp(
   members: Members,
   reason: Reason,
-  context: CreatesContext,
+  context: DecisionContext,
   cause: Parameters<typeof readBackDelayMs>[0] = 'reset',
 ): ImportDecision {
   const nextLookAt = context.now + readBackDelayMs(cause, { ...context, attempts: 0 });
@@ -66,7 +66,7 @@ function lookUp(
 }
 
 /** The platform has not worked on the import, so its members are due again. */
-function unprocessed(outcome: Outcome, members: Members, context: CreatesContext): ImportDecision {
+function unprocessed(outcome: Outcome, members: Members, context: DecisionContext): ImportDecision {
   const decisions = members.map(({ attempts, awaySince }) =>
     decide(outcome, {
       operation: 'product.create',
@@ -88,7 +88,7 @@ function unprocessed(outcome: Outcome, members: Members, context: CreatesContext
 function byMember(
   outcomes: readonly MemberOutcome[] | undefined,
   members: Members,
-  context: CreatesContext,
+  context: DecisionContext,
 ): ImportDecision {
   const decisions = members.map((_, at) =>
     decideCreate(outcomes?.[at] ?? { kind: 'unknown' }, context, members.length === 1),
@@ -97,7 +97,7 @@ function byMember(
   return { decisions, keep: false, groupMax: isRefused ? half(members) : 1 };
 }
 
-function decideCreate(outcome: MemberOutcome, context: CreatesContext, isAlone: boolean): Decision {
+function decideCreate(outcome: MemberOutcome, context: DecisionContext, isAlone: boolean): Decision {
   const { now } = context;
   switch (outcome.kind) {
     case 'accepted':
@@ -130,7 +130,7 @@ function decideCreate(outcome: MemberOutcome, context: CreatesContext, isAlone: 
   }
 }
 
-function look(reason: Reason, context: CreatesContext): Decision {
+function look(reason: Reason, context: DecisionContext): Decision {
   const nextLookAt = context.now + readBackDelayMs('reset', { ...context, attempts: 0 });
   return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { ...reason, since: context.now } };
 }

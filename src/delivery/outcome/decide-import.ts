@@ -31,7 +31,7 @@ const PROOF: Reason = {
 /** How many times the same import is sent before it is split. */
 const SENDS_MAX = 2;
 
-export interface CreatesContext {
+export interface DecisionContext {
   profile: Profile;
   now: number;
   /** Whether the API is well and has accepted other deliveries since it could not accept one of the members. */
@@ -44,7 +44,7 @@ export interface CreatesContext {
   random: number;
 }
 
-interface ImportContext extends CreatesContext {
+interface ImportContext extends DecisionContext {
   /** Whether earlier answers were taken without proof, because no list could be read. */
   isTaken: boolean;
 }

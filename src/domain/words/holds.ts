@@ -92,7 +92,7 @@ export const MISSING_PARTS = {
   meaning:
     'BOM items name them, and no row that was read makes them. So these BOM items are not sent, and the passports of their products wait.',
   /** More items wait than are looked at. `COUNT` stands for how many are looked at. */
-  meaningOfMany: 'Only the COUNT items that have waited longest were looked at, so there may be more.',
+  meaningOfMany: 'Only the COUNT oldest of the waiting items were looked at, so there may be more.',
   cure: 'Add the missing rows to the source that has such items, or correct the rows that name them.',
   command: 'dpp-sync sync SOURCE',
 } as const satisfies Words & { meaningOfMany: string };

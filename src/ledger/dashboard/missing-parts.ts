@@ -103,7 +103,9 @@ function waitingItems(reads: Reads): Waiting[] {
   const begun = readings.flatMap(({ before }) => before ?? []);
   const before = begun.length === 0 ? null : Math.min(...begun);
   const found = count === 0 ? [] : SQL.waiting(reads).all({ before, limit: LOOKED_AT_MAX });
-  const waiting = found.filter(({ id, kind }, at) => found[at - 1]?.id !== id && !mayStillCome(reads, readings, kind));
+  const kinds = new Set(found.map(({ kind }) => kind));
+  const coming = new Set([...kinds].filter((kind) => mayStillCome(reads, readings, kind)));
+  const waiting = found.filter(({ id, kind }, at) => found[at - 1]?.id !== id && !coming.has(kind));
   const isPart = count > LOOKED_AT_MAX;
   Object.assign(kept, { version, sources, waiting, readings, isPart, until: count > FEW ? reads.now() + KEPT_MS : 0 });
   return waiting;

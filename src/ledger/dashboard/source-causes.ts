@@ -1,5 +1,5 @@
-// The causes that are about a whole source, or about the API: failed runs, exports that the guard holds, runs that wait for an
-// approval, and an API that takes nothing.
+// The causes that are about a whole source, or about the API: failed runs, exports that the guard holds with the rows that they lack,
+// runs that wait for an approval, and an API that takes nothing.
 
 import {
   type ApiTrouble,

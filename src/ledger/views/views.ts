@@ -80,11 +80,10 @@ const SQL = {
       .map((state) => `EXISTS (SELECT 1 FROM items i WHERE ${state} AND i.kind <> 'passport' AND +i.source = s.value)`)
       .join(' OR ')}`,
   ),
-  // A source that has ended has read an export without rows first, so its streams are empty.
+  // The streams of a source that was ended are empty.
   formerSources: column<[string], string>(
     `SELECT DISTINCT s.source FROM streams s WHERE s.source NOT IN (SELECT value FROM json_each(?)) AND s.emptied IS NULL
-       AND EXISTS (SELECT 1 FROM records r CROSS JOIN items i ON i.record_id = r.id
-         WHERE r.stream_id = s.id AND r.missing_since IS NULL AND i.acknowledged > 0)
+       AND EXISTS (SELECT 1 FROM items i WHERE i.source = s.source AND i.missing_since IS NULL AND i.acknowledged > 0)
      ORDER BY s.source`,
   ),
   // A stream that the last complete run did not have is no longer in the config.

@@ -1,3 +1,5 @@
+// Compares what the mappings make from the row of a case with what the case expects, and makes the expectation of a new case.
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Issue } from '../../domain/issue.ts';
 import { ITEM_FIELDS, type Item, type ItemKind } from '../../domain/item.ts';

@@ -19,6 +19,8 @@ import type { IdentifyingMapping } from '../../domain/record.ts';
 import { err, messageOf, ok, type Result } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { visibleText } from '../../lib/text/safe-text.ts';
+import { columnsNamedBy } from '../column-check.ts';
 import { applyModule, createMappingTools } from './apply-module.ts';
 import { applyExpressions, evaluateWhen } from './expressions/apply-expressions.ts';
 import {
@@ -103,7 +105,6 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
       meter,
       trace: tables.trace,
       findings,
-      omitted,
       problems,
     };
     const checks = { rules: compileRules(definition.rules ?? {}, { path, problems, meter }), fields, naturalKeys };
@@ -111,6 +112,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
       definition.module === undefined
         ? compileDeclared(definition, compilation, checks)
         : await compileModule({ ...definition, module: definition.module }, compilation, { tools, checks });
+    problems.push(...omittedIn(definition, omitted));
     if (apply === null) continue;
     mappings.push({ stream, index, apply: apply.run, kind: to, onIssue, uses: apply.uses });
     if (apply.identifying) identifying.set(stream, [...(identifying.get(stream) ?? []), apply.identifying]);
@@ -124,6 +126,18 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
   const { lookedUp } = options;
   const mapper = createMapper(mappings, { meter, tables, files: [...files], revision, lookedUp });
   return ok({ ...mapper, identifying: { byStream: identifying, functions: functionsOf(options) } });
+}
+
+/** The columns that a mapping needs although they are never stored. `omitted` has their names as `comparableName` gives them. */
+function omittedIn(definition: MappingDefinition, omitted: ReadonlySet<string>): MappingProblem[] {
+  return columnsNamedBy(definition)
+    .filter(({ name }) => omitted.has(comparableName(name)))
+    .map(({ name, path, expression }) => ({
+      path,
+      expression,
+      message: `The column "${visibleText(name)}" is in the \`omit\` of the source, so no record has it.`,
+      cure: 'Remove it from `omit`, or from the expression.',
+    }));
 }
 
 /** Checks that the source's table of units has only codes that exist. */

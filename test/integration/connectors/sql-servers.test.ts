@@ -9,8 +9,8 @@ import { probe, readPages, readRows } from '../../support/connectors/connector-r
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { DatabaseServer } from '../../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../../support/servers/mariadb-server.ts';
-import { describePgBouncer, startPgBouncer } from '../../support/servers/pgbouncer.ts';
 import { describePostgres, startPostgres } from '../../support/servers/postgres-server.ts';
+import { describePgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { syncExample } from './page-example.ts';
 
 let server: DatabaseServer;
@@ -136,6 +136,14 @@ function onEveryServer(): void {
       await run("UPDATE event SET at = '2026-03-03 09:00:00' WHERE id = 3");
       const pages = await pagesOf(EVENTS, { mode: 'changes', cursor });
       expect(pages).toEqual([{ rows: [], beginAgain: expect.stringMatching(/event|default.*at=2037-01-01/) }]);
+    });
+
+    it('changes begin again if the newest row is gone and another one is within the overlap', async () => {
+      await run(...table, events([1, '2026-03-01 10:00:00'], [2, '2026-03-02 09:58:00'], [3, '2026-03-02 10:00:00']));
+      const cursor = await endOf();
+      await run('DELETE FROM event WHERE id = 3', "UPDATE event SET at = '2026-03-02 09:00:00' WHERE id = 1");
+      const pages = await pagesOf(EVENTS, { mode: 'changes', cursor });
+      expect(pages).toEqual([{ rows: [], beginAgain: expect.stringContaining('at=2026-03-02') }]);
     });
 
     it('changes begin again where the watermark is another column', async () => {

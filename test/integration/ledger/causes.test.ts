@@ -344,7 +344,7 @@ describe('an item that no row gives as a cause', () => {
     const [cause] = views().causes({ type: 'part' });
     expect(cause?.count).toBe(50_000);
     expect(cause?.meaning).toMatch(
-      /Only the 50,000 items that have waited longest were looked at, so there may be more\.$/,
+      /Only the 50,000 oldest of the waiting items were looked at, so there may be more\.$/,
     );
   });
 

@@ -94,6 +94,10 @@ describe('the statements of the ledger', () => {
     ['DELETE FROM requests WHERE id NOT IN', 'once when a restored ledger is accepted'],
     ['SET was_absent = 0', 'once when a restored ledger is accepted'],
     ["SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1", 'up to the first one'],
+    [
+      's.source AND i.missing_since IS NULL AND i.acknowledged',
+      'up to the first one, of a source that the config lacks',
+    ],
     ['missing_since IS NULL ORDER BY key LIMIT @count', 'up to a limit in a run, for tombstones of unknown keys'],
     ["SET state = 'stale'", 'once for a changed mapping'],
     ["SET state = iif(missing_since IS NULL, 'pending', 'stale')", 'once for a changed mapping'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CreatesContext } from '../../../src/delivery/outcome/decide-import.ts';
+import type { DecisionContext } from '../../../src/delivery/outcome/decide-import.ts';
 import { decideCreates } from '../../../src/delivery/outcome/decide-import-creates.ts';
 import type { MemberOutcome, Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { Profile } from '../../../src/domain/profile.ts';
@@ -10,7 +10,7 @@ const detail = { status: 400, message: 'No.' };
 const profile = Profile.parse({});
 const context = { profile, now: NOW, random: 0.5, takesOthers: false, forbidden: false, isProof: false };
 
-function decided(outcome: Outcome, { count = 4, ...given }: Partial<CreatesContext> & { count?: number } = {}) {
+function decided(outcome: Outcome, { count = 4, ...given }: Partial<DecisionContext> & { count?: number } = {}) {
   const members = Array.from({ length: count }, (_, at) => claimedProduct({ id: at + 1 }));
   return decideCreates(outcome, { members }, { ...context, ...given });
 }

@@ -35,7 +35,7 @@ const STANDING: Standing = {
   refused: [{ operation: 'passport.publish', count: 5, reason: { code: 'denied_scope', message: 'No.' } }],
   missing: { product: 2, bom_item: 1 },
   paddedKeys: [],
-  formerSources: [],
+  formerSources: ['<old>'],
   missingOutcomes: [
     { kind: 'product', outcome: 'kept', count: 2 },
     { kind: 'bom_item', outcome: 'kept', count: 1 },
@@ -91,6 +91,27 @@ describe('how a ledger stands', () => {
     expect(text).toContain('dpp_sync_items{source="erp",kind="product",state="superseded"} 1');
   });
 
+  it('the metrics count a write without an answer once, and not each look-up that finds nothing', async () => {
+    const metrics = createMetrics({ version: '1', figures: async () => FIGURES });
+    const settled = {
+      type: 'settled',
+      kind: 'product',
+      key: '1',
+      revision: 2,
+      operation: 'product.update',
+      state: 'in_doubt',
+      attempts: 1,
+      status: null,
+      latencyMs: null,
+      reason: null,
+      failedAgain: false,
+    } as const;
+    metrics.observe({ ...settled, times: { sentAt: 0, answeredAt: 1 } });
+    metrics.observe({ ...settled, times: null });
+    const text = await metrics.text();
+    expect(text).toContain('dpp_sync_deliveries_settled_total{operation="product.update",state="in_doubt"} 1\n');
+  });
+
   it('the state of a ledger is on the first page, with text from outside escaped', () => {
     const { markup } = attentionCard({
       standing: STANDING,
@@ -106,6 +127,7 @@ describe('how a ledger stands', () => {
     expect(markup).not.toContain('materials</a> are not created');
     expect(markup).toContain('3 items</a> are missing from the source: kept at the platform until a person decides.');
     expect(markup).toContain('4 items</a> are missing from the source: to be unpublished.');
+    expect(markup).toContain('The source &lt;old&gt; is no longer in the config.');
     expect(markup).not.toContain('Nothing.');
   });
 });

@@ -72,6 +72,8 @@ it('names the file and the line of every problem, each on a line of its own', as
       product('row.B +', 1),
       product('lookup("colours", row.C)', 2),
       product('row.PRICE', 3),
+      // A mapping for several sources asks whether there is the column.
+      product('has(row.PRICE) ? row.PRICE : row.C', 4),
     ],
     lookups: {},
     units: {},

@@ -257,7 +257,7 @@ export interface LedgerStanding {
   otherForms: readonly ItemsInOtherForm[];
   /** Items that the platform has under a key with padding. */
   paddedKeys: readonly PaddedKeys[];
-  /** Sources that the config no longer has, and whose items are at the platform. */
+  /** Sources that the config no longer has, that were not ended by an empty export, and whose items are at the platform. */
   formerSources: readonly string[];
 }
 

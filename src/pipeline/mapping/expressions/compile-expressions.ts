@@ -1,8 +1,6 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { ITEM_FIELDS, type ItemKind, REF_ROLES } from '../../../domain/item.ts';
 import type { MappedRole, MappingDefinition } from '../../../domain/mapping.ts';
-import { comparableName } from '../../../domain/natural-key.ts';
-import { visibleText } from '../../../lib/text/safe-text.ts';
 import type { LookupTables } from '../lookups.ts';
 import { holdsText } from '../make-item.ts';
 import type { MappingProblem } from '../mapping-error.ts';
@@ -38,8 +36,6 @@ export interface Compilation {
   /** See `LookupTables`. */
   trace: LookupTables['trace'];
   findings: Findings;
-  /** The names of columns that are never stored, in the form that `comparableName` gives. */
-  omitted: ReadonlySet<string>;
   problems: MappingProblem[];
 }
 
@@ -104,11 +100,6 @@ function compile(source: string | undefined, path: string, compilation: Compilat
   if (!compiled.ok) {
     for (const problem of compiled.error) compilation.problems.push({ path, expression: source.trim(), ...problem });
     return null;
-  }
-  for (const column of compiled.value.columns.filter((name) => compilation.omitted.has(comparableName(name)))) {
-    const message = `The column "${visibleText(column)}" is in the \`omit\` of the source, so no record has it.`;
-    const cure = 'Remove it from `omit`, or from the expression.';
-    compilation.problems.push({ path, expression: source.trim(), message, cure });
   }
   return compiled.value;
 }

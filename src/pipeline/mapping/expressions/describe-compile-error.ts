@@ -25,7 +25,7 @@ function describeUnexpected(rest: string): ExpressionProblem | null {
   const word = /^[A-Za-z_]\w*/.exec(rest)?.[0];
   if (word === undefined) return null;
   const cure = OPERATORS.get(word.toLowerCase()) ?? ODD_NAME;
-  return { message: `The word ${word} is not expected here.`, cure };
+  return { message: `The word "${word}" is not expected here.`, cure };
 }
 
 const OPERATORS: ReadonlyMap<string, string> = new Map([

@@ -1,13 +1,13 @@
 import { chown, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OTHER_USER } from '../machine/as-another-user.ts';
-import { removeFolder } from '../machine/remove-folder.ts';
-import { describeWhere } from '../runner/describe-where.ts';
-import type { DatabaseServer } from './database-server.ts';
-import { freePort } from './free-port.ts';
-import { hasProgram, startServerProcess } from './own-process.ts';
-import { hasPostgres } from './postgres-server.ts';
+import { OTHER_USER } from '../../support/machine/as-another-user.ts';
+import { removeFolder } from '../../support/machine/remove-folder.ts';
+import { describeWhere } from '../../support/runner/describe-where.ts';
+import type { DatabaseServer } from '../../support/servers/database-server.ts';
+import { freePort } from '../../support/servers/free-port.ts';
+import { hasProgram, startServerProcess } from '../../support/servers/own-process.ts';
+import { hasPostgres } from '../../support/servers/postgres-server.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
 
