@@ -91,6 +91,7 @@ describe('after a sync', () => {
       'missing',
       'missingOutcomes',
       'paddedKeys',
+      'formerSources',
       'suspended',
       'refused',
       'causes',
