@@ -12,6 +12,8 @@ import { WAIT_MS } from '../runner/limits.ts';
 import { freePort } from './free-port.ts';
 
 const READY_WITHIN_MS = WAIT_MS;
+/** The end of the server's own words, which a failure shows, in characters. */
+const SHOWN_OUTPUT = 2_000;
 const CONTAINER_IMAGE = 'redis:7-alpine';
 
 /** The way to start a Redis on this machine. It is determined once for each test file. */
@@ -66,6 +68,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     save: '',
     appendonly: appendonly ? 'yes' : 'no',
     ...(password === undefined ? {} : { requirepass: password }),
+    // The second port of a node is 10,000 above the first if nothing is said, and a client may have that one.
+    ...(settings['cluster-enabled'] === 'yes' ? { 'cluster-port': `${await freePort()}` } : {}),
     ...settings,
   };
   const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
@@ -85,7 +89,9 @@ async function startBinary(port: number, args: string[], under?: RedisOptions['u
     const isWrapped = before.length > 0;
     // A program that runs the server does not pass SIGKILL to it. So both are in one process group, and the group is
     // killed.
-    const child = spawn(command, rest, { stdio: 'ignore', detached: isWrapped });
+    const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'ignore'], detached: isWrapped });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-SHOWN_OUTPUT)));
     const kill = () => {
       if (child.pid !== undefined && !hasEnded(child)) process.kill(isWrapped ? -child.pid : child.pid, 'SIGKILL');
     };
@@ -94,7 +100,11 @@ async function startBinary(port: number, args: string[], under?: RedisOptions['u
       process.off('exit', kill);
       return signal as NodeJS.Signals | null;
     });
-    await untilReady(port, isWrapped ? () => hasEnded(child) : undefined);
+    await untilReady(port, () => {
+      if (!hasEnded(child)) return false;
+      if (isWrapped) return true;
+      throw new Error(`redis-server ended before it was ready. ${output}`);
+    });
     return { pid: child.pid, kill, ended };
   };
   let server = await start(under?.(directory) ?? []);
