@@ -4,6 +4,7 @@ import { ALERTS } from '../domain/words/alerts.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { isLoopback } from '../lib/loopback.ts';
+import { percentDecoded } from '../lib/text/percent.ts';
 import type { Findings } from './checks/findings.ts';
 import { Duration, HostName, Secret, Share, Slug } from './fields.ts';
 import type { PathSegment } from './problem.ts';
@@ -25,7 +26,7 @@ export function addAddressSecrets(text: string, secrets: SecretStore): void {
   ];
   for (const part of [...parts, url.username, url.password]) {
     secrets.add(part);
-    secrets.add(decoded(part));
+    secrets.add(percentDecoded(part));
   }
 }
 
@@ -138,14 +139,6 @@ export function loadedAlerts(
       return [{ id, type: 'exec', program: resolvePath(program), args, timeoutMs: timeout }];
     }),
   };
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 const text = (what: string) => z.string().min(1, what).max(1000, 'at most 1000 characters');

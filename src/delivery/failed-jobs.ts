@@ -109,7 +109,7 @@ export function isStuckJob({ data }: Pick<WakeUpJob, 'data'>): boolean {
 }
 
 /** The delivery that a failed job shows; null if the job does not name it fully. */
-function stuckDeliveryOf({ data }: Pick<WakeUpJob, 'data'>): number | null {
+export function stuckDeliveryOf({ data }: Pick<WakeUpJob, 'data'>): number | null {
   return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
 }
 

@@ -183,7 +183,7 @@ const SOURCES_NAMED = 3;
 export function adviceOnMissingParts(
   kind: MissingKind,
   source: string,
-  { unread = [], lookedAt = null }: { unread?: readonly string[]; lookedAt?: number | null } = {},
+  { unread, lookedAt }: { unread: readonly string[]; lookedAt: number | null },
 ): Advice {
   const { title, meaning, meaningOfMany, cure, command } = MISSING_PARTS;
   const [first] = unread;

@@ -2,7 +2,7 @@
 
 import { sha256Url } from '../lib/hash.ts';
 import { canonicalJson, type JsonValue } from '../lib/json.ts';
-import { formatCount } from '../lib/text/amounts.ts';
+import { formatCount, formatTime } from '../lib/text/amounts.ts';
 import { PLANNED_WRITES, type PlannedItem } from './plan.ts';
 
 /** `creates` and `changes` count the items of a source, `publish` and `unpublish` the passports of its products. */
@@ -121,5 +121,5 @@ export function heldText({ excesses }: Pick<WaitingRun, 'excesses'>): string {
 
 /** What a person has decided: `anna has refused it, 2026-11-29 17:40 UTC.` */
 export function decisionText({ decided, by, at }: Decision): string {
-  return `${by} has ${decided} it, ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
+  return `${by} has ${decided} it, ${formatTime(at)}.`;
 }

@@ -11,6 +11,7 @@ export type ItemKind = (typeof ITEM_KINDS)[number];
 /** The kinds of subjects that have a history in the ledger: items, and the passports of products. */
 export const SUBJECT_KINDS = [...ITEM_KINDS, 'passport'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
+export const isSubjectKind = (value: unknown): value is SubjectKind => SUBJECT_KINDS.some((kind) => kind === value);
 
 /** An item's pointer to another one. `material` points to a material, `product` and `component` to products. */
 export interface ItemRef {

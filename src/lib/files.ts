@@ -1,4 +1,4 @@
-import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { access, type FileHandle, lstat, mkdir, mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -115,6 +115,21 @@ async function isFolder(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
+}
+
+/**
+ * Creates an empty file that only its owner can open, because every user who can read a file can lock it. An existing file is not
+ * opened: the system would release the locks of this process on it as soon as it is closed again.
+ *
+ * @throws the error of the system if it cannot be created (`EACCES`, `ENOENT`)
+ */
+export function createPrivateFile(path: string): void {
+  try {
+    // Not created and tightened in two steps: another reader could open it between them.
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
+  }
 }
 
 /** Syncs a folder to the disk, so that added and removed names survive a power cut. */

@@ -34,6 +34,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
  */
 const NUMBER_AT_RISK = /(?:^|[\s:,[])-?(?:[\d.]{16}|[\d.]+[eE])/;
 
+/** The value of a text that may be JSON; undefined for another text. */
+export function parseIfJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
 const INTEGER = /^-?\d+$/;
 
 /**

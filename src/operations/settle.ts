@@ -6,7 +6,7 @@ import { mayBeSettled, RESOLUTIONS, type Resolution } from '../domain/delivery/d
 import type { Operation as Write } from '../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON } from '../domain/delivery/stored-reason.ts';
 import { fault } from '../domain/faults.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
+import { remoteIdText, SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import type { NamedDelivery } from '../domain/ports/deliveries.ts';
 import type { ItemState, ItemView } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
@@ -41,7 +41,7 @@ async function remoteIdOf(
   const other = await ledger.boundTo(kind, remoteId);
   // A worker may have found the item's own id meanwhile. Then the ledger refuses the manual resolution.
   if (other === null || other === unconfirmed.key) return remoteId;
-  throw fault('usage', `The id ${idText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`, {
+  throw fault('usage', `The id ${remoteIdText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`, {
     suggestion: 'Find the id of the item at the platform, and name this id with --id.',
   });
 }
@@ -78,11 +78,6 @@ async function readBack(
   throw fault('usage', `The platform's list ${shown}, so its id is not known.`, {
     suggestion: 'Look at the platform: give the id with --id, or use --rejected if the item is not there.',
   });
-}
-
-/** An id in a message. */
-function idText(id: JsonValue): string {
-  return typeof id === 'string' ? id : JSON.stringify(id);
 }
 
 /**
@@ -234,7 +229,7 @@ async function bindAmbiguous(
     const remoteId = await inOwnType(id, kind, reads);
     const other = await ledger.boundTo(kind, remoteId);
     if (other !== null) {
-      throw fault('usage', `The id ${idText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`, {
+      throw fault('usage', `The id ${remoteIdText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`, {
         suggestion: 'Look at the platform again, and name the id that this item has there.',
       });
     }

@@ -6,7 +6,7 @@ import type { FoundColumns, HeaderCandidate, SourceRow } from '../domain/ports/s
 import type { Fault } from '../lib/errors.ts';
 import { visibleText } from '../lib/text/safe-text.ts';
 import { suggest } from '../lib/text/suggest.ts';
-import { memberPresence } from './mapping/expressions/name-access.ts';
+import { isNode, memberPresence } from './mapping/expressions/name-access.ts';
 
 /** The settings of a source in which columns are named. */
 interface NamingSource {
@@ -324,8 +324,4 @@ function addMember(owner: ASTNode, member: ASTNode | string, to: Set<string>): v
   if (owner.op !== 'id' || owner.args !== 'row') return;
   const name = typeof member === 'string' ? member : member.op === 'value' ? member.args : undefined;
   if (typeof name === 'string') to.add(name);
-}
-
-function isNode(part: unknown): part is ASTNode {
-  return typeof part === 'object' && part !== null && 'op' in part && 'args' in part;
 }

@@ -36,6 +36,11 @@ export function durationOf(ms: number): string {
   return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
 }
 
+/** A number in a table. A zero is less visible. */
+export function figure(count: number): Html {
+  return html`<span class="${count === 0 ? 'zero' : ''}">${formatCount(count)}</span>`;
+}
+
 type Tone = 'good' | 'warn' | 'bad' | 'idle';
 
 /** How serious each state is. The word is always shown with the colour. */
@@ -79,5 +84,3 @@ export const KINDS: Record<SubjectKind, { one: string; many: string }> = {
   bom_item: { one: 'BOM item', many: 'BOM items' },
   passport: { one: 'Passport', many: 'Passports' },
 };
-
-export const isSubjectKind = (text: string): text is SubjectKind => Object.hasOwn(KINDS, text);

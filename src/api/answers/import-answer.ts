@@ -7,7 +7,7 @@ import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
 import { remoteIdText } from '../../domain/item.ts';
 import { foldedKey } from '../../domain/natural-key.ts';
 import { sentence } from '../../lib/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { type CleanText, fieldsIn, valueAt } from './answer-text.ts';
 import { alreadyExists, readProblems } from './decode.ts';
 import { type IdPlaces, naturalKeyIn, remoteIdIn } from './entry.ts';
@@ -125,19 +125,15 @@ interface Reading {
 function statementsIn(value: JsonValue, reading: Reading): Statement[] {
   if (Array.isArray(value)) return fromResults(value, reading);
   return holders(value).flatMap((holder) => [
-    ...reading.expectation.resultsAt.flatMap((name) => fromMember(own(holder, name), null, reading)),
-    ...GROUPS.flatMap(({ name, said }) => fromMember(own(holder, name), said, reading)),
+    ...reading.expectation.resultsAt.flatMap((name) => fromMember(memberOf(holder, name), null, reading)),
+    ...GROUPS.flatMap(({ name, said }) => fromMember(memberOf(holder, name), said, reading)),
   ]);
 }
 
 /** The answer itself and the objects in which it may nest its content. */
 function holders(value: JsonValue): JsonObject[] {
   if (!isJsonObject(value)) return [];
-  return [value, ...WRAPPERS.map((name) => own(value, name)).filter(isJsonObject)];
-}
-
-function own(holder: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(holder, name) ? holder[name] : undefined;
+  return [value, ...WRAPPERS.map((name) => memberOf(value, name)).filter(isJsonObject)];
 }
 
 /** @param said the result that the name of the field states for all its entries, or null */
@@ -240,7 +236,7 @@ function baseOf(numbers: readonly (PlaceNumber | null)[], count: number): 0 | 1 
 
 function numberIn(entry: JsonObject): PlaceNumber | null {
   for (const name of PLACE_NAMES) {
-    const at = own(entry, name);
+    const at = memberOf(entry, name);
     if (typeof at === 'number' && Number.isSafeInteger(at) && at >= 0) return { name, at };
   }
   return null;
@@ -287,11 +283,11 @@ function read(entry: JsonValue, given: Said | null, place: number | null, readin
 
 /** The name in an entry if it is not the name that was sent; else undefined. */
 function otherName(entry: JsonValue, sent: JsonObject | undefined, { nameField, entryAt = null }: ImportExpectation) {
-  const name = sent === undefined ? undefined : own(sent, nameField);
+  const name = sent === undefined ? undefined : memberOf(sent, nameField);
   if (typeof name !== 'string' || !isJsonObject(entry)) return undefined;
   const places = [entry, ...ECHOES.flatMap((echo) => valueAt(entry, echo) ?? [])];
   const holders = places.map((place) => fieldsIn(place, entryAt)).filter(isJsonObject);
-  const shown = holders.map((holder) => own(holder, nameField)).filter((one) => typeof one === 'string');
+  const shown = holders.map((holder) => memberOf(holder, nameField)).filter((one) => typeof one === 'string');
   return shown.find((one) => foldedKey(one) !== foldedKey(name));
 }
 

@@ -1,6 +1,6 @@
 import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
 import type { ImportWords } from '../../domain/import-settings.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import type { CleanText } from './answer-text.ts';
 
 /** The results that a word can state. Each has a list of words in the profile. */
@@ -63,12 +63,12 @@ export function createWordReader(given: ImportWords) {
   /** @param sent the product as it was sent: an entry that repeats its status states nothing by that */
   function said(entry: JsonValue, sent: JsonObject | undefined): Statement {
     if (!isJsonObject(entry)) return { said: 'unclear' };
-    if (PROBLEMS.some((name) => isProblem(own(entry, name)))) return { said: 'refused' };
-    const results = RESULT_NAMES.flatMap((name) => meaningOf(own(entry, name)) ?? []);
+    if (PROBLEMS.some((name) => isProblem(memberOf(entry, name)))) return { said: 'refused' };
+    const results = RESULT_NAMES.flatMap((name) => meaningOf(memberOf(entry, name)) ?? []);
     const isKnown = results.some((one) => one.said !== 'unclear');
     const statuses = STATUS_NAMES.flatMap((name) => {
-      const value = own(entry, name);
-      const isEcho = typeof value === 'string' && sent !== undefined && isSame(own(sent, name), value);
+      const value = memberOf(entry, name);
+      const isEcho = typeof value === 'string' && sent !== undefined && isSame(memberOf(sent, name), value);
       const meaning = isEcho ? null : meaningOf(value);
       // Beside a word about the result, a status that no list has is that of the product.
       return meaning === null || (isKnown && meaning.said === 'unclear') ? [] : meaning;
@@ -77,7 +77,7 @@ export function createWordReader(given: ImportWords) {
     const [first] = stated;
     if (first !== undefined)
       return agreed(stated) ?? stated.find((one) => one.said === 'unclear') ?? { said: 'unclear' };
-    const hasId = IDS.some((name) => ['string', 'number'].includes(typeof own(entry, name)));
+    const hasId = IDS.some((name) => ['string', 'number'].includes(typeof memberOf(entry, name)));
     return { said: hasId ? 'stored' : 'unclear' };
   }
 
@@ -86,7 +86,7 @@ export function createWordReader(given: ImportWords) {
     /** The texts of an entry that state a result, by field. They belong to the form of an answer. */
     words: (entry: JsonObject): [name: string, word: string][] =>
       [...RESULT_NAMES, ...STATUS_NAMES].flatMap((name): [string, string][] => {
-        const value = own(entry, name);
+        const value = memberOf(entry, name);
         return typeof value === 'string' && meanings.has(plain(value)) ? [[name, plain(value)]] : [];
       }),
   };
@@ -108,12 +108,12 @@ function agreed(statements: readonly Statement[]): Statement | null {
 function flagsOf(entry: JsonObject): Statement[] {
   const statements: Statement[] = [];
   for (const name of FLAGS) {
-    const value = own(entry, name);
+    const value = memberOf(entry, name);
     if (typeof value === 'boolean') statements.push({ said: value ? 'stored' : 'refused' });
   }
-  const created = own(entry, 'created');
+  const created = memberOf(entry, 'created');
   if (typeof created === 'boolean') statements.push({ said: created ? 'created' : 'updated' });
-  else if (own(entry, 'updated') === true) statements.push({ said: 'updated' });
+  else if (memberOf(entry, 'updated') === true) statements.push({ said: 'updated' });
   return statements;
 }
 
@@ -122,10 +122,6 @@ function statusMeaning(status: number): Said {
   if (status === 202) return 'unclear';
   if (status >= 200 && status < 300) return 'stored';
   return status >= 400 && status < 500 ? 'refused' : 'unclear';
-}
-
-function own(entry: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(entry, name) ? entry[name] : undefined;
 }
 
 function isSame(sent: JsonValue | undefined, shown: string): boolean {

@@ -63,7 +63,7 @@ type Position = z.infer<typeof Position>;
 export async function readListing<Entry>(tools: ListingTools<Entry>): Promise<Listing> {
   const from = resumed(tools);
   const known = from?.position.known ?? structuredClone(tools.known);
-  const tally = createTally(from === null ? undefined : { ids: from.ids, state: from.position.tally });
+  const tally = createTally(from);
   let place: Place | null = from ? from.position.place : firstPlace(tools, known);
   let pages = from?.position.pages ?? 0;
 
@@ -105,11 +105,13 @@ async function readAgain<Entry>(tools: ListingTools<Entry>, tally: Tally, known:
   return { complete: false, outcome, moved: true };
 }
 
+interface Resumed {
+  position: Position;
+  ids: Iterable<Id>;
+}
+
 /** The position to resume from. A position that another version wrote restarts the listing. */
-function resumed({
-  from,
-  path,
-}: Pick<ListingTools<never>, 'from' | 'path'>): { position: Position; ids: Iterable<string | number> } | null {
+function resumed({ from, path }: Pick<ListingTools<never>, 'from' | 'path'>): Resumed | null {
   if (from === undefined) return null;
   try {
     const position = Position.parse(JSON.parse(from.position));
@@ -180,11 +182,11 @@ interface TallyState {
 
 const NOTHING_YET: TallyState = { firstCount: null, lastCount: null, repeats: 0, strays: 0, fell: false };
 
-function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Tally {
+function createTally(from: Resumed | null): Tally {
   /** By id: whether the second read has shown the entry. */
   const seen = new Map<Id, boolean>();
   for (const id of from?.ids ?? []) seen.set(id, false);
-  let { firstCount, lastCount, repeats, strays, fell } = from?.state ?? NOTHING_YET;
+  let { firstCount, lastCount, repeats, strays, fell } = from?.position.tally ?? NOTHING_YET;
   let confirmed = 0;
   let others = 0;
 

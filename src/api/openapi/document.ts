@@ -1,6 +1,7 @@
 import { parseDocument } from 'yaml';
 import { err, ok, type Result } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { percentDecoded } from '../../lib/text/percent.ts';
 
 /** One operation of an OpenAPI document. */
 export interface ApiOperation {
@@ -125,20 +126,11 @@ function referencesIn(root: JsonObject): References {
 function pointedTo(root: JsonObject, ref: string): JsonValue | undefined {
   let at: JsonValue | undefined = root;
   for (const part of ref.slice(2).split('/')) {
-    const name = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = percentDecoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
     at = (at as JsonObject)[name];
   }
   return at;
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    // The text is not encoded and contains a `%`.
-    return part;
-  }
 }
 
 /** The path of the first server, without a slash at its end. */

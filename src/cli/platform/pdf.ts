@@ -7,6 +7,7 @@ import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { ByteSink, RemoteId } from '../../domain/ports/target.ts';
 import { stateWord } from '../../domain/words/states.ts';
 import { sha256Hex } from '../../lib/hash.ts';
+import { percentEncoded } from '../../lib/text/percent.ts';
 import { findPastedItem, unknownItem } from '../../operations/named.ts';
 import { outcomeFault } from '../../operations/outcome-fault.ts';
 import { passportPdf } from '../../operations/platform.ts';
@@ -136,10 +137,7 @@ const NAME_LENGTH_MAX = 100;
  * the same file name. If the name becomes too long, a hash replaces its end.
  */
 export function fileNameOf(sku: string): string {
-  const name = encodeURIComponent(sku.toWellFormed()).replaceAll(
-    /[!'()*~]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  const name = percentEncoded(sku.toWellFormed()).replaceAll('~', '%7E');
   const short =
     name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}-${sha256Hex(sku).slice(0, 8)}`;
   return `passport-${short}.pdf`;

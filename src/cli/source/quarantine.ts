@@ -1,12 +1,12 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { dialectOf, type RuntimeConfig } from '../../daemon/sources/open-source.ts';
-import { formatPlace } from '../../domain/issue.ts';
+import { cellText, formatPlace } from '../../domain/issue.ts';
 import type { Listed } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { isKeyedByContent, readableKey } from '../../domain/record.ts';
-import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
+import { type JsonObject, memberOf } from '../../lib/json.ts';
 import { counted } from '../../lib/text/amounts.ts';
 import { defuseFormula } from '../../lib/text/safe-text.ts';
 import { QuarantinedRow } from '../../operations/documents.ts';
@@ -170,7 +170,7 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
   for await (const { rows } of pages()) {
     const lines = rows.map(({ fields, place, issues }) =>
       csvLine([
-        ...[...columns].map((name) => textOf(memberOf(fields, name))),
+        ...[...columns].map((name) => cellText(memberOf(fields, name))),
         place.file ?? '',
         place.line === undefined ? (place.path ?? '') : String(place.line),
         issues.map((issue) => wholeIssue(issue, fields)).join(' | '),
@@ -190,11 +190,6 @@ function wholeIssue(issue: QuarantinedRecord['issues'][number], fields: JsonObje
 
 function freeName(name: string, taken: ReadonlySet<string>): string {
   return taken.has(name) ? freeName(`dpp_${name}`, taken) : name;
-}
-
-function textOf(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function csvCell(text: string, delimiter: string): string {

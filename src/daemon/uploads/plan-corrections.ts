@@ -4,7 +4,7 @@ import type { Correction, StoredRecord } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { identityOf, RAW_FIELD, readableKey, recordKey, serializeFields } from '../../domain/record.ts';
-import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
+import { type JsonObject, type JsonValue, memberOf, parseIfJson } from '../../lib/json.ts';
 import { armFormula, defuseFormula } from '../../lib/text/safe-text.ts';
 import { entriesOf, mapRecords } from '../../pipeline/map-records.ts';
 
@@ -243,18 +243,10 @@ function valueLike(stored: JsonValue, given: JsonValue): JsonValue {
     return stored;
   }
   if (typeof stored === 'number' || typeof stored === 'boolean' || (typeof stored === 'object' && stored !== null)) {
-    const parsed = parsedOrNull(text);
+    const parsed = parseIfJson(text) ?? null;
     if (parsed !== null && typeof parsed === typeof stored && Array.isArray(parsed) === Array.isArray(stored)) {
       return parsed;
     }
   }
   return text;
-}
-
-function parsedOrNull(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return null;
-  }
 }

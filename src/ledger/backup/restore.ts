@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, copyFileSync, existsSync, linkSync, realpathSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
-import type { Operation } from '../../domain/delivery/operation.ts';
+import { type Operation, showsInPublications } from '../../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/stored-reason.ts';
 import { NO_FORMS } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
@@ -304,7 +304,7 @@ function lookUpOpen(tx: Tx): ToLookUp {
   );
   const left: OpenRow[] = [];
   const marked = open.flatMap((row) => {
-    const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);
+    const wasPublishing = showsInPublications(row.operation) && mayHaveArrived(row);
     const why = wasPublishing ? { reason: RESTORED, lookAt } : creates.get(row.id);
     if (why !== undefined) {
       toLookUp[row.operation] = (toLookUp[row.operation] ?? 0) + 1;
@@ -362,10 +362,6 @@ function notUsed(): never {
 function withNewKeys({ productUpdate }: Profile): Operation[] {
   const operations: Operation[] = ['material.update', 'passport.publish', 'passport.unpublish'];
   return productUpdate === 'import' ? [...operations, 'product.import'] : operations;
-}
-
-function isPublication(operation: Operation): boolean {
-  return operation === 'passport.publish' || operation === 'passport.unpublish';
 }
 
 function isUpdate(operation: Operation): boolean {

@@ -7,6 +7,7 @@ import type { ItemKind, SubjectKind } from '../../domain/item.ts';
 import type { WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState, ItemSummary, ItemView } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words/states.ts';
+import { formatTime } from '../../lib/text/amounts.ts';
 import { shellValue, shellWord } from '../../lib/text/safe-text.ts';
 import { isStuck } from '../items/item-row.ts';
 import { readApiWait } from '../store/meta.ts';
@@ -55,11 +56,6 @@ export function about(kind: SubjectKind, key: string): Pick<WhyStep, 'item'> {
 function firstSentence(text: string): string {
   const end = /[.!?](?=\s+[A-Z])/.exec(text);
   return end === null ? text : text.slice(0, end.index);
-}
-
-/** Formats a time: `2027-01-15 02:30 UTC`. */
-export function utc(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /** The reads of one answer. A fact about the platform is read once for all items of the answer. */
@@ -121,7 +117,8 @@ export function deliveryStep(reads: AnswerReads, item: Delivered, what: string, 
         const clause = `${what} has changed, and the guard holds a read of its source, from which the change may come`;
         return step('stop', clause, { ...rest, advice });
       }
-      const again = state === 'blocked' && dueAt !== null ? ` dpp-sync sends the write again at ${utc(dueAt)}.` : '';
+      const again =
+        state === 'blocked' && dueAt !== null ? ` dpp-sync sends the write again at ${formatTime(dueAt)}.` : '';
       const cure = `${advice.cure}${again}`;
       return step('stop', refusedClause(state, what, reason), { ...rest, advice, cure });
     }
@@ -154,14 +151,16 @@ function dueStep(reads: AnswerReads, item: Delivered, what: string): Step {
   }
   const wait = reads.once('wait', () => readApiWait(reads));
   const waits =
-    wait === null ? '' : `, and the API has asked to wait${wait.until === null ? '' : ` until ${utc(wait.until)}`}`;
+    wait === null
+      ? ''
+      : `, and the API has asked to wait${wait.until === null ? '' : ` until ${formatTime(wait.until)}`}`;
   if (reason === null) {
     return step('waits', `${what} is due${waits}`, {
       ...rest,
       cure: 'The daemon or the next sync sends it.',
     });
   }
-  const again = dueAt === null ? 'dpp-sync sends it again.' : `At ${utc(dueAt)}, dpp-sync sends it again.`;
+  const again = dueAt === null ? 'dpp-sync sends it again.' : `At ${formatTime(dueAt)}, dpp-sync sends it again.`;
   return step('waits', `${what} could not be sent yet${waits}: ${reason.message}`, { ...rest, cure: again });
 }
 
@@ -227,7 +226,11 @@ function unconfirmedStep(item: Delivered, what: string): Step {
   const clause = `${what} was sent, and nothing has confirmed that it arrived${message}`;
   const rest = { ...about(kind, key), advice: adviceOnDelivery(item) };
   if (dueAt === null) return step('stop', clause, rest);
-  return step('waits', clause, { ...rest, cure: `At ${utc(dueAt)}, dpp-sync looks the write up.`, command: null });
+  return step('waits', clause, {
+    ...rest,
+    cure: `At ${formatTime(dueAt)}, dpp-sync looks the write up.`,
+    command: null,
+  });
 }
 
 type Refused = Extract<ItemState, 'blocked' | 'rejected' | 'parked'>;

@@ -13,6 +13,7 @@ import { formatPlace, foundText, type Issue, type Place } from '../../domain/iss
 import type { ItemKind } from '../../domain/item.ts';
 import type { RefStanding } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words/states.ts';
+import { formatTime } from '../../lib/text/amounts.ts';
 import { isOpen } from '../items/item-row.ts';
 import { needsNothing } from '../items/missing.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
@@ -20,7 +21,7 @@ import { HAS_UNMAPPED } from '../records/streams.ts';
 import { parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { itemOf, ROW_COLUMNS, rowsNaming, type StoredItem, type StoredRow } from '../views/item-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
-import { type AnswerReads, about, deliveryStep, namedItem, type Step, step, utc } from './delivery-steps.ts';
+import { type AnswerReads, about, deliveryStep, namedItem, type Step, step } from './delivery-steps.ts';
 import { causeOfMissing } from './missing-parts.ts';
 
 interface LastRun {
@@ -61,8 +62,9 @@ export function sourceStep(reads: ViewReads, source: string, own: boolean): Step
   }
   const run = SOURCES.lastRun(reads).get(source);
   if (run === undefined) return step(held, `${name} has never been read`, { cure: 'Read it.', command: sync });
-  if (run.result === null) return step(gives ? 'waits' : 'ok', `${name} is being read, since ${utc(run.startedAt)}`);
-  const at = utc(run.endedAt ?? run.startedAt);
+  if (run.result === null)
+    return step(gives ? 'waits' : 'ok', `${name} is being read, since ${formatTime(run.startedAt)}`);
+  const at = formatTime(run.endedAt ?? run.startedAt);
   if (run.result === 'failed') {
     const clause = `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`;
     return step(held, clause, { advice: adviceOnFailedRun(source) });
@@ -100,7 +102,7 @@ function guardStep(
   { message, acceptedAt, isLeft, isOlder, refusedBy }: OpenGuard,
 ): Step {
   if (acceptedAt !== null) {
-    const cure = `A person has accepted this read at ${utc(acceptedAt)}. The next read of the source uses that decision.`;
+    const cure = `A person has accepted this read at ${formatTime(acceptedAt)}. The next read of the source uses that decision.`;
     return step(held, `the last read of ${name} looked broken: ${message}`, {
       cure,
       command: `dpp-sync sync ${source}`,

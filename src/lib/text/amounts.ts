@@ -29,3 +29,8 @@ export function parsePeriod(text: string): number | null {
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A time to the minute: `2027-01-15 02:30 UTC`. */
+export function formatTime(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

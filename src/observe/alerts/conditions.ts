@@ -8,7 +8,7 @@ import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type { EmptyStream, FailedRun, StuckState } from '../../domain/ports/ledger/ledger-views.ts';
 import { ALERTS } from '../../domain/words/alerts.ts';
 import type { Words } from '../../domain/words/word.ts';
-import { formatPeriod } from '../../lib/text/amounts.ts';
+import { formatPeriod, formatTime } from '../../lib/text/amounts.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
 
 /** What has become of the deliveries of the last hour. */
@@ -182,7 +182,8 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     if (rules.nothingSyncedMs === null || !scheduled) continue;
     const since = Math.max(completeAt ?? 0, watchedSince[source] ?? now);
     if (now - since <= rules.nothingSyncedMs) continue;
-    const last = completeAt === null ? 'has never completed a run' : `has completed no run since ${isoOf(completeAt)}`;
+    const last =
+      completeAt === null ? 'has never completed a run' : `has completed no run since ${formatTime(completeAt)}`;
     add('nothing_synced', { source }, `The source ${source} ${last}. ${cureOf('nothing_synced')}`);
   }
   return found;
@@ -204,7 +205,7 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     add('key_refused', `The API refuses ${refusal} ${cureOf('key_refused')}`);
   }
   if (rules.apiDownMs !== null && apiDownSince !== null && now - apiDownSince > rules.apiDownMs) {
-    add('api_down', `The API has accepted no request since ${isoOf(apiDownSince)}. ${cureOf('api_down')}`);
+    add('api_down', `The API has accepted no request since ${formatTime(apiDownSince)}. ${cureOf('api_down')}`);
   }
   if (areFailing(facts.deliveries, rules.failedDeliveries) === true) {
     const { delivered, failed } = facts.deliveries;
@@ -218,7 +219,7 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     const since = Math.max(backup.lastAt ?? 0, watchedSince[BACKUPS] ?? now);
     if (now - since > rules.backupOldMs) {
       const last =
-        backup.lastAt === null ? 'There is no backup' : `The last backup was made at ${isoOf(backup.lastAt)}`;
+        backup.lastAt === null ? 'There is no backup' : `The last backup was made at ${formatTime(backup.lastAt)}`;
       const cause = backup.error === null ? '' : ` The last try failed: ${backup.error}`;
       add(
         'backup_old',
@@ -241,8 +242,4 @@ function cureOf(condition: AlertCondition, source: string = ''): string {
   const { cure, command }: Words = ALERTS[condition];
   if (command === undefined) return cure;
   return `${cure.replace(/\.$/, ':')} ${command.replace('SOURCE', () => shellWord(source))}`;
-}
-
-function isoOf(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

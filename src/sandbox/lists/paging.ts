@@ -139,7 +139,7 @@ export const PAGINGS: Record<SandboxSettings['paging'], Paging> = {
   },
 };
 
-function closed(properties: JsonObject): JsonObject {
+export function closed(properties: JsonObject): JsonObject {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 

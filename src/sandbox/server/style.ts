@@ -11,6 +11,7 @@ import {
   type OperationRequest,
   refusal,
 } from '../api/operation.ts';
+import { closed } from '../lists/paging.ts';
 import type { AnswerContent, SandboxSettings } from '../settings/settings.ts';
 
 /** An answer in the form of the settings. */
@@ -205,10 +206,6 @@ function placeSchema(idAt: EntryForm['idAt'], id: JsonObject): JsonObject {
     case '_links.self.href':
       return { _links: closed({ self: closed({ href: text }) }) };
   }
-}
-
-export function closed(properties: JsonObject): JsonObject {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
 type Operations = Record<OperationName, Operation>;

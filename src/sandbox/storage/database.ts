@@ -1,6 +1,7 @@
-import { closeSync, openSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { createPrivateFile } from '../../lib/files.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { sandboxFault } from './sandbox-faults.ts';
 
@@ -227,19 +228,5 @@ export function lockStorage(storage: string): StorageLock {
         : 'Name a file in a folder that can be written to.',
       cause: error,
     });
-  }
-}
-
-/**
- * Creates an empty file that only its owner can read and write. An existing file is not changed. Use it for files that
- * a library would create with the rights of the umask.
- *
- * @throws the error of the system if it cannot be created (`EACCES`, `ENOENT`)
- */
-function createPrivateFile(path: string): void {
-  try {
-    closeSync(openSync(path, 'wx', 0o600));
-  } catch (error) {
-    if (systemCodeOf(error) !== 'EEXIST') throw error;
   }
 }

@@ -1,9 +1,8 @@
-import { closeSync, openSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../lib/clock.ts';
 import { Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
-import { readBoundedFile } from '../../lib/files.ts';
+import { createPrivateFile, readBoundedFile } from '../../lib/files.ts';
 import { sourceFault } from '../connector.ts';
 
 const BYTES_MAX = 65_536;
@@ -78,7 +77,7 @@ async function replace<T>(
  */
 async function lock(path: string, signal: AbortSignal): Promise<() => void> {
   const place = `${path}.lock`;
-  makePrivateFile(place);
+  createPrivateFile(place);
   const db = new Database(place, { timeout: 0 });
   const until = systemClock.ticks() + LOCK_WAIT_MS;
   try {
@@ -96,19 +95,6 @@ async function lock(path: string, signal: AbortSignal): Promise<() => void> {
     throw error;
   }
   return () => void db.close();
-}
-
-/**
- * Makes the file, which only its owner can open, because every user who can read it could lock it. One that exists is not opened: the
- * system would release the locks of this process on it as soon as it is closed again.
- */
-function makePrivateFile(place: string): void {
-  try {
-    // Not opened and closed in two steps: another reader could take the lock between them.
-    closeSync(openSync(place, 'wx', 0o600));
-  } catch (error) {
-    if (systemCodeOf(error) !== 'EEXIST') throw error;
-  }
 }
 
 function isLocked(db: Database.Database): boolean {

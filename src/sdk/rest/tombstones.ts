@@ -1,6 +1,7 @@
 // Rows by which changes say that a record is gone.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { percentDecoded } from '../../lib/text/percent.ts';
 import type { SourceRow } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { textOf } from './placeholders.ts';
@@ -47,15 +48,7 @@ export function goneRow(read: RestRead, fields: JsonValue): SourceRow {
 function keyInEntityId(address: string, column: string): string {
   const [, predicate] = /\(([^/]*)\)$/.exec(address) ?? [];
   if (predicate === undefined) return address;
-  const parts = [...decoded(predicate).matchAll(/(?:(\w+)=)?(?:'((?:[^']|'')*)'|([^',]+))/g)];
+  const parts = [...percentDecoded(predicate).matchAll(/(?:(\w+)=)?(?:'((?:[^']|'')*)'|([^',]+))/g)];
   const [, , quoted, plain] = parts.find(([, name]) => name === column) ?? parts[0] ?? [];
   return quoted?.replaceAll("''", "'") ?? plain ?? address;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

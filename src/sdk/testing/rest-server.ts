@@ -3,7 +3,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { type JsonObject, type JsonValue, parseIfJson } from '../../lib/json.ts';
 import { textOf } from '../rest/placeholders.ts';
 import type { ApiPaging, ApiRequest, RestApi } from './rest-api.ts';
 import { inRequest, isAsked } from './rest-api.ts';
@@ -232,7 +232,8 @@ async function incomingOf(request: IncomingMessage, base: string): Promise<Incom
   const url = new URL(request.url ?? '/', base);
   const method = request.method ?? 'GET';
   const query: JsonObject = {};
-  for (const [name, value] of url.searchParams) query[name] = /^[[{]/.test(value) ? jsonOr(value) : value;
+  for (const [name, value] of url.searchParams)
+    query[name] = /^[[{]/.test(value) ? (parseIfJson(value) ?? value) : value;
   return {
     url,
     identity: `${method} ${url.href}\n${text}`,
@@ -240,20 +241,12 @@ async function incomingOf(request: IncomingMessage, base: string): Promise<Incom
       method,
       path: decodeURIComponent(url.pathname),
       query,
-      body: text === '' ? null : jsonOr(text),
+      body: text === '' ? null : (parseIfJson(text) ?? text),
       headers: Object.fromEntries(
         Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
       ),
     },
   };
-}
-
-function jsonOr(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
 }
 
 function send(

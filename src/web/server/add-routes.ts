@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Fault } from '../../lib/errors.ts';
+import { isJsonObject } from '../../lib/json.ts';
 import { type AuditParts, audited, outcomeOfStatus } from '../audited.ts';
 import { badRequest, WebFault } from '../web-fault.ts';
 import type { Answers, Visit } from './answers.ts';
@@ -112,7 +113,7 @@ async function carriedOut(route: Route, asked: WebRequest, parts: RouteParts): P
   const { person, params, form, json, file } = asked;
   const upload = file === null ? {} : { file: `${file.name}, ${file.bytes.length} bytes` };
   const subject = await route.subject?.(asked);
-  const request = { ...fieldsOf(form), ...(isObject(json) ? json : {}), ...params, ...subject, ...upload };
+  const request = { ...fieldsOf(form), ...(isJsonObject(json) ? json : {}), ...params, ...subject, ...upload };
   const via = route.path.startsWith('/api/') ? 'api' : 'web';
   const work = () => route.handle(asked);
   return await audited({ who: person.name, via, action, request }, parts, { work, outcomeOf });
@@ -132,10 +133,6 @@ function fieldsOf(form: URLSearchParams): Record<string, string[] | string> {
       pairs.length === 1 ? (pairs[0]?.[1] ?? '') : pairs.map(([, value]) => value),
     ]),
   );
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The fields and the file of a form. */

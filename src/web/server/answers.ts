@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { WEB_ROLES } from '../../config/sections.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { percentEncoded } from '../../lib/text/percent.ts';
 import { plainJson } from '../../lib/text/safe-text.ts';
 import { type Html, html } from '../html.ts';
 import { layout, MENU, type MenuEntry } from '../layout.ts';
@@ -182,9 +183,5 @@ export function wantsPage(request: FastifyRequest): boolean {
 /** The header that names a file, in ASCII and as UTF-8. */
 function dispositionOf(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
-  const encoded = encodeURIComponent(name.toWellFormed()).replace(
-    /['()*]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
-  );
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return `attachment; filename="${plain}"; filename*=UTF-8''${percentEncoded(name.toWellFormed())}`;
 }

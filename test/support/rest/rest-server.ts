@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { JsonValue } from '../../../src/lib/json.ts';
+import { type JsonValue, parseIfJson } from '../../../src/lib/json.ts';
 
 /** A request that the server got. */
 export interface RestCall {
@@ -45,7 +45,7 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
         method: request.method ?? '',
         path: decodeURIComponent(url.pathname),
         query: url.searchParams,
-        body: text === '' ? null : jsonOr(text),
+        body: text === '' ? null : (parseIfJson(text) ?? text),
         headers: request.headers,
         url: request.url ?? '/',
         base: base(),
@@ -80,11 +80,3 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
 }
 
 export type RestServer = Awaited<ReturnType<typeof startRestServer>>;
-
-function jsonOr(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
-}

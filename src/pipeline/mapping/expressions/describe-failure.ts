@@ -140,7 +140,7 @@ function describeMissing(error: CelError, scope: Scope): Described {
   const { path, value } = ownerOf(error, scope);
   if (path === 'row') return describeMissingColumn(name, scope.row);
   const what = path ?? 'The value';
-  if (value !== undefined && !isObject(value)) {
+  if (value !== undefined && !isJsonObject(value)) {
     return {
       code: 'member.missing',
       message: `${what} is ${kindOf(value)}, so it has no member ${JSON.stringify(shown(name))}.`,
@@ -148,7 +148,7 @@ function describeMissing(error: CelError, scope: Scope): Described {
         typeof value === 'string' && /^\d+$/.test(name) ? characterCure(path, Number(name)) : absentCure(path, name),
     };
   }
-  const names = isObject(value) ? [...(value instanceof Map ? value.keys() : Object.keys(value))].map(String) : [];
+  const names = isJsonObject(value) ? [...(value instanceof Map ? value.keys() : Object.keys(value))].map(String) : [];
   const near = suggest(name, names);
   const has = names.length === 0 ? '' : `; it has ${listOf(names)}`;
   const cure = absentCure(path, name);
@@ -194,15 +194,11 @@ function valueAt(node: unknown, { variables }: Scope): unknown {
   if (names === null) return undefined;
   let value: unknown = variables;
   for (const name of names) {
-    if (!isObject(value) && !Array.isArray(value)) return undefined;
+    if (!isJsonObject(value) && !Array.isArray(value)) return undefined;
     if (value instanceof Map) value = value.get(name);
     else value = Object.hasOwn(value, name) ? (value as Record<PropertyKey, unknown>)[name] : undefined;
   }
   return value;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The value of the column that an expression names; an object of values if it names several. */

@@ -58,6 +58,7 @@ export function accessText(node: unknown): string | null {
     );
 }
 
-function isNode(node: unknown): node is ASTNode {
+/** True for a node of a parsed expression. */
+export function isNode(node: unknown): node is ASTNode {
   return typeof node === 'object' && node !== null && 'op' in node && 'args' in node;
 }

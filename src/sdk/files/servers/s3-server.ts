@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { SaxesParser } from 'saxes';
 import { isLoopback } from '../../../lib/loopback.ts';
+import { percentEncoded } from '../../../lib/text/percent.ts';
 import { sourceFault } from '../../connector.ts';
 import type { Access } from '../file-options.ts';
 import { createSink, type Entry, type FileServer } from '../file-store.ts';
@@ -36,8 +37,8 @@ export function createS3Server(
   const cache = new Map<string, ArrayBuffer>();
 
   async function send({ key, query = {}, headers = {}, ...request }: S3Request): Promise<HttpAnswer> {
-    const search = Object.entries(query).map(([name, value]) => `${name}=${encoded(value)}`);
-    const path = key === '' ? '' : `/${key.split('/').map(encoded).join('/')}`;
+    const search = Object.entries(query).map(([name, value]) => `${name}=${percentEncoded(value)}`);
+    const path = key === '' ? '' : `/${key.split('/').map(percentEncoded).join('/')}`;
     const url = `${base}${path}${search.length === 0 ? '' : `?${search.join('&')}`}`;
     const signer = new AwsV4Signer({
       method: request.method,
@@ -137,7 +138,7 @@ export function createS3Server(
     async move(file, path, signal) {
       const what = `${file.label} could not be moved to ${label(path)}`;
       if ((await head(path, what, signal)) !== null) return false;
-      const source = `/${bucket}/${file.path}`.split('/').map(encoded).join('/');
+      const source = `/${bucket}/${file.path}`.split('/').map(percentEncoded).join('/');
       const answer = await send({ key: path, what, method: 'PUT', signal, headers: { 'x-amz-copy-source': source } });
       const text = await textOf(answer).catch((error: unknown) => {
         throw faults.of(what, error);
@@ -171,7 +172,7 @@ function baseOf(bucket: string, { endpoint, region, pathStyle }: S3Access): stri
     });
   }
   const path = address.pathname.replace(/\/$/, '');
-  if (pathStyle) return `${address.origin}${path}/${encoded(bucket)}`;
+  if (pathStyle) return `${address.origin}${path}/${percentEncoded(bucket)}`;
   return `${address.protocol}//${bucket}.${address.host}${path}`;
 }
 
@@ -179,11 +180,6 @@ function entryOf(key: string, answer: HttpAnswer): Entry {
   const bytes = headerSize(answer.header('content-length')) ?? 0;
   const version = s3Version({ bytes, etag: answer.header('etag'), modified: answer.header('last-modified') });
   return { name: posix.basename(key), kind: 'file', bytes, version };
-}
-
-/** Encodes by RFC 3986, which the signature requires. */
-function encoded(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 async function textOf({ body }: HttpAnswer): Promise<string> {

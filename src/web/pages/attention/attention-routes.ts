@@ -1,5 +1,5 @@
 import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/delivery.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
+import { isSubjectKind, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { noteCause, replayCause, settleCause } from '../../../operations/causes.ts';
 import { setLookupValue } from '../../../operations/corrections.ts';
@@ -225,10 +225,6 @@ function itemOf(form: URLSearchParams): { kind: SubjectKind; key: string; revisi
     throw badRequest('The form does not name the item with its kind and its key. Load the page again.');
   }
   return { kind, key, revision: numberOf(form, 'revision') };
-}
-
-function isSubjectKind(text: string): text is SubjectKind {
-  return SUBJECT_KINDS.some((one) => one === text);
 }
 
 export interface InboxView {

@@ -9,7 +9,7 @@ import type { Cause, CauseMember, RowInQuarantine } from '../../../domain/ports/
 import { identityOf, RAW_FIELD, readableKey } from '../../../domain/record.ts';
 import { stateWord } from '../../../domain/words/states.ts';
 import { capitalised } from '../../../lib/errors.ts';
-import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import { type JsonObject, parseIfJson } from '../../../lib/json.ts';
 import { isReplayed, membersOf } from '../../../operations/causes.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount, timeOf } from '../../shown-values.ts';
@@ -63,17 +63,8 @@ export function effectLine(cause: Cause): Html {
 
 /** A value of a cause in a text. An expression that reads several columns has the value of each of them. */
 export function valueText(value: string): string {
-  const parsed = value.startsWith('{') ? parsedOrNull(value) : null;
+  const parsed = value.startsWith('{') ? parseIfJson(value) : undefined;
   return foundText({ message: '', value: parsed ?? value });
-}
-
-function parsedOrNull(text: string): JsonValue | null {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    // A text of a row that begins like an object.
-    return null;
-  }
 }
 
 /** In a title at most this many values are named, each with at most so many characters. */

@@ -1,8 +1,8 @@
 import { type ActivityCounts, DAY_MS, HOUR_MS, lastDay } from '../../../domain/activity.ts';
 import type { HistoryDocument } from '../../../operations/history.ts';
 import { type Html, html } from '../../html.ts';
-import { counted, formatCount, timeOf } from '../../shown-values.ts';
-import { bar, baseLine, figure, figuresBehind, type Look, legend, picture, tall } from './chart-parts.ts';
+import { counted, figure, formatCount, timeOf } from '../../shown-values.ts';
+import { bar, baseLine, figuresBehind, type Look, legend, picture, tall } from './chart-parts.ts';
 
 const HEIGHT = 120;
 const DELIVERED: Look = { fill: 'solid', tone: 'accent' };

@@ -2,7 +2,6 @@
 // What a colour shows, a pattern, a letter or a word beside it shows too.
 
 import { type Html, html } from '../../html.ts';
-import { formatCount } from '../../shown-values.ts';
 
 /** How a bar is filled. The patterns are in `patterns()`. */
 export type Fill = 'solid' | 'stripes' | 'dots' | 'hatch' | 'cross' | 'empty';
@@ -85,11 +84,6 @@ export function tall(count: number, highest: number, height: number): number {
 /** A day in UTC: `2026-11-29`. */
 export function dayText(day: number): string {
   return new Date(day).toISOString().slice(0, 10);
-}
-
-/** A number in a table. A zero is less visible. */
-export function figure(count: number): Html {
-  return html`<span class="${count === 0 ? 'zero' : ''}">${formatCount(count)}</span>`;
 }
 
 function pixels(value: number): string {

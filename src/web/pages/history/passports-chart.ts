@@ -4,19 +4,8 @@ import { stateWord } from '../../../domain/words/states.ts';
 import type { HistoryDocument } from '../../../operations/history.ts';
 import { type Html, html } from '../../html.ts';
 import { dataTable } from '../../parts.ts';
-import { counted, formatCount } from '../../shown-values.ts';
-import {
-  bar,
-  baseLine,
-  dayText,
-  figure,
-  figuresBehind,
-  type Look,
-  label,
-  legend,
-  picture,
-  tall,
-} from './chart-parts.ts';
+import { counted, figure, formatCount } from '../../shown-values.ts';
+import { bar, baseLine, dayText, figuresBehind, type Look, label, legend, picture, tall } from './chart-parts.ts';
 
 const HEIGHT = 140;
 const TOP = 18;

@@ -3,9 +3,9 @@ import { stateWord } from '../../../domain/words/states.ts';
 import type { HistoryDocument } from '../../../operations/history.ts';
 import { type Html, html } from '../../html.ts';
 import { dataTable } from '../../parts.ts';
-import { counted, formatCount, stateBadge } from '../../shown-values.ts';
+import { counted, figure, formatCount, stateBadge } from '../../shown-values.ts';
 import { runsPath } from '../links.ts';
-import { bar, dayText, figure, figuresBehind, type Look, label, legend, picture, type Tone } from './chart-parts.ts';
+import { bar, dayText, figuresBehind, type Look, label, legend, picture, type Tone } from './chart-parts.ts';
 
 type Day = HistoryDocument['runDays'][number];
 

@@ -1,4 +1,4 @@
-import type { SubjectKind } from '../../../domain/item.ts';
+import { isSubjectKind, type SubjectKind } from '../../../domain/item.ts';
 import type {
   ItemListFilter,
   ItemRow,
@@ -12,7 +12,7 @@ import { type Html, html } from '../../html.ts';
 import { addressWith, card, dataTable, filterForm, pageHead, pager, withCode } from '../../parts.ts';
 import { filterValue, unknownFilter } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
-import { counted, isSubjectKind, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
+import { counted, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { notFound } from '../../web-fault.ts';
 import { quarantinedLine } from '../attention/causes.ts';
 import { causePath, itemPath, itemsPath, runPath } from '../links.ts';

@@ -8,10 +8,10 @@ import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { soonSent } from '../../../observe/standing.ts';
 import { type Html, html, joined } from '../../html.ts';
 import { withCode } from '../../parts.ts';
-import { counted, countLink, durationOf, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
+import { counted, countLink, durationOf, figure, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { latencySentence } from '../history/latency.ts';
 import { attentionPath, historyPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
-import { countName, RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
+import { countName, RUN_COUNTS, runBadge, sumOf } from '../runs/runs-pages.ts';
 import { answersCard, leftBeside } from './answers-card.ts';
 import { attentionCard } from './attention-card.ts';
 import type { OverviewView } from './overview-view.ts';
@@ -86,7 +86,7 @@ function sourceRow(
       : countLink(inQuarantine.get(source) ?? 0, attentionPath({ type: 'quarantine', source }));
   const cells = RUN_COUNTS.map(
     (count) =>
-      html`<td class="number" data-label="${countName(count)}">${lastRun === null ? null : runCount(sumOf(lastRun.streams, count))}</td>`,
+      html`<td class="number" data-label="${countName(count)}">${lastRun === null ? null : figure(sumOf(lastRun.streams, count))}</td>`,
   );
   return html`<tr><th scope="row"><a href="${runsPath({ source })}">${source}</a></th>
 <td class="text" data-label="result">${resultOf(lastRun, running.includes(source), now)}</td>${cells}<td class="number" data-label="${IN_QUARANTINE}">${quarantined}</td><td data-label="next run">${paused}${next}</td></tr>`;

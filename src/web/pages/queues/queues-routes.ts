@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
+import { stuckDeliveryOf } from '../../../delivery/failed-jobs.ts';
 import { isQueueFault } from '../../../domain/faults.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
+import { isSubjectKind } from '../../../domain/item.ts';
 import { type FailedJob, QUEUE_NAMES, type QueueCounts, type QueueName } from '../../../domain/ports/queues.ts';
 import { isJsonObject } from '../../../lib/json.ts';
 import { pauseQueue, resumeQueue, retryDeliveries } from '../../../operations/queues.ts';
@@ -246,11 +247,6 @@ function failedCard({ name, failed, counts }: QueueView, request: WebRequest): H
 const RETRY_DELIVERIES =
   'The stored records are mapped again with the present mapping, and the items that pass are sent as new revisions. The next page shows the result of each.';
 
-/** The delivery that a failed job shows, by its id; null for another job. */
-function shownDelivery({ data }: FailedJob): number | null {
-  return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
-}
-
 /** The source that a failed job reads; null for another job. */
 function readSource({ data }: FailedJob): string | null {
   return typeof data['source'] === 'string' ? data['source'] : null;
@@ -258,7 +254,7 @@ function readSource({ data }: FailedJob): string | null {
 
 /** The deliveries of failed jobs, each once. */
 function deliveriesOf(jobs: readonly FailedJob[]): number[] {
-  return [...new Set(jobs.flatMap((job) => shownDelivery(job) ?? []))];
+  return [...new Set(jobs.flatMap((job) => stuckDeliveryOf(job) ?? []))];
 }
 
 function sourcesOf(jobs: readonly FailedJob[]): string[] {
@@ -270,7 +266,7 @@ function sourcesOf(jobs: readonly FailedJob[]): string[] {
  * a source that cannot be read again, so the page names the delivery or the source and not the job.
  */
 function subjectOf(name: QueueName, job: FailedJob): [field: string, value: string] {
-  const delivery = shownDelivery(job);
+  const delivery = stuckDeliveryOf(job);
   if (name === 'deliver' && delivery !== null) return ['delivery', String(delivery)];
   const source = readSource(job);
   return name === 'pull' && source !== null ? ['source', source] : ['job', job.id];
@@ -286,8 +282,4 @@ function nameOf({ name, data }: FailedJob): Html | string {
   if (!isJsonObject(item)) return name;
   const { kind, key } = item;
   return typeof key === 'string' && isSubjectKind(kind) ? html`<a href="${itemPath(kind, key)}">${name}</a>` : name;
-}
-
-function isSubjectKind(kind: unknown): kind is SubjectKind {
-  return SUBJECT_KINDS.some((one) => one === kind);
 }

@@ -5,7 +5,7 @@ import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger
 import { stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager, withCode } from '../../parts.ts';
-import { counted, durationOf, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
+import { counted, durationOf, figure, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import { attentionPath, decideAbout, itemsPath, runPath, runsPath } from '../links.ts';
 import { refusedText } from './accept-page.ts';
 
@@ -92,7 +92,7 @@ function table({ listed, running, now }: RunsView): Html {
         runBadge(run, isRunning),
         timeOf(run.startedAt),
         lasted === null ? null : durationOf(lasted),
-        ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count))),
+        ...RUN_COUNTS.map((count) => figure(sumOf(run.streams, count))),
         askedBy(run),
       ];
     }),
@@ -147,8 +147,8 @@ ${card('What it read', [accounts(run), changed(view)])}</div>`;
 }
 
 function accounts(run: RunView): Html {
-  const rows = run.streams.map((stream) => [stream.stream, ...RUN_COUNTS.map((count) => runCount(stream[count]))]);
-  const sum = ['all streams', ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count)))];
+  const rows = run.streams.map((stream) => [stream.stream, ...RUN_COUNTS.map((count) => figure(stream[count]))]);
+  const sum = ['all streams', ...RUN_COUNTS.map((count) => figure(sumOf(run.streams, count)))];
   return html`${dataTable({
     caption: 'Rows by stream',
     columns: [{ name: 'stream' }, ...RUN_COUNTS.map((count) => ({ name: countName(count), number: true }))],
@@ -184,11 +184,6 @@ const SUM = 'read = unchanged + changed + with an error + excluded.';
 
 export function sumOf(streams: readonly StreamAccount[], count: RunCount): number {
   return streams.reduce((sum, stream) => sum + stream[count], 0);
-}
-
-/** A count of rows at the time of the run. The ledger has no list of these rows, so the figure is not a link. */
-export function runCount(figure: number): Html {
-  return html`<span class="${figure === 0 ? 'zero' : ''}">${formatCount(figure)}</span>`;
 }
 
 /** Says which rows a run counts as rows with an error, with the link to all that the source has now, or all sources. */
