@@ -6,6 +6,7 @@ import type { ContactList } from '../domain/ports/ledger/contact-ledger.ts';
 import type { StreamReads } from '../domain/ports/source.ts';
 import type { Probe } from '../domain/ports/target.ts';
 import { type IdentifyingMapping, type StreamIdentity, wasChosenAmong } from '../domain/record.ts';
+import { assertOpenable } from '../ledger/assert-openable.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf, sentence } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
@@ -147,6 +148,17 @@ export async function* checkStreams(
         };
       }
     }
+  }
+}
+
+/** Why a sync of this user could not open the ledger; null if it could, or would make it. Changes nothing. */
+export function checkLedger({ ledger, target }: RuntimeConfig): Fault | null {
+  try {
+    assertOpenable({ file: ledger, target: target.baseUrl });
+    return null;
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
   }
 }
 

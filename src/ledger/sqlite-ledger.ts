@@ -103,7 +103,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     highWater?.close();
     db?.close();
     lock.release();
-    throw ledgerFaultOf(error) ?? error;
+    throw ledgerFaultOf(error, file) ?? error;
   }
 }
 
@@ -143,7 +143,7 @@ function compose(
     try {
       return read(ledger);
     } catch (error) {
-      throw ledgerFaultOf(error) ?? error;
+      throw ledgerFaultOf(error, options.file) ?? error;
     }
   }
 

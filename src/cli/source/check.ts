@@ -26,8 +26,9 @@ Examples:
   $ dpp-sync check -c /etc/dpp-sync/dpp-sync.yaml --json
   $ dpp-sync check --openapi schema.yaml      compares the platform's own schema with the profile, and nothing else
 
-All problems of the config are listed at once (exit code 2). Then every source is opened, the queue is connected,
-and the API is asked whether the key works and what it may do (exit code 3 if one of them fails). Nothing is changed.`;
+All problems of the config are listed at once (exit code 2). Then every source is opened, the ledger is looked at, the
+queue is connected, and the API is asked whether the key works and what it may do (exit code 3 if one of them fails).
+Nothing is changed.`;
 
 export function addCheckCommand(program: Command, run: RunAction): void {
   program
@@ -59,8 +60,8 @@ async function check(context: CommandContext): Promise<number> {
   const signal = context.interruption();
   const options: CheckOptions = { config, secrets, clock, log, version: context.package.version, signal };
   const streams: StreamFinding[] = [];
-  const { identities, ...ledger } = await lookAtLedger(config, context);
-  const storedOf = async (source: string, stream: string) => identities.get(`${source}/${stream}`) ?? null;
+  const ledger = await lookAtLedger(config, context);
+  const storedOf = async (source: string, stream: string) => ledger.identities.get(`${source}/${stream}`) ?? null;
   for await (const finding of checkStreams(options, { mappers, storedOf })) {
     streams.push(finding);
     printStream(finding, output);
@@ -70,12 +71,12 @@ async function check(context: CommandContext): Promise<number> {
   const api = await checkApi(options);
   printApi(api, output);
 
-  printForms(ledger, output);
+  printLedger(ledger, config.ledger, output);
 
   const channels = await checkAlertChannels(options);
   for (const finding of channels) printChannel(finding, output);
 
-  const problems = [...streams, queue, api, ...channels].map((finding) => finding.problem);
+  const problems = [...streams, queue, api, ledger, ...channels].map((finding) => finding.problem);
   const [problem] = problems.filter((one) => one !== null);
   const exitCode = problem?.exitCode ?? 0;
   if (output.json) {
@@ -108,7 +109,12 @@ async function check(context: CommandContext): Promise<number> {
         lists: api.lists.map(({ list, unreadable }) => ({ list, ok: unreadable === null, unreadable })),
         error: api.problem === null ? null : errorDocument(failureOf(api.problem)),
       },
-      ledger,
+      ledger: {
+        ok: ledger.problem === null,
+        otherForms: ledger.otherForms,
+        unread: ledger.unread,
+        error: ledger.problem === null ? null : errorDocument(failureOf(ledger.problem)),
+      },
       alerts: channels.map(({ channel, type, problem: why }) => ({
         channel,
         type,
@@ -121,20 +127,22 @@ async function check(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-/** What the ledger knows about items that were sent in another form than the profile has now. */
-interface FormFinding {
+interface LedgerFinding {
+  /** The items that were sent in another form than the profile has now. */
   otherForms: ItemsInOtherForm[];
-  /** Why the ledger cannot be read; null if it was read, or if there is none yet. It is no problem of the config. */
+  /** Why the ledger was not read; null if it was read, or if there is none yet. */
   unread: string | null;
+  /** Why a sync of this user could not open the ledger. */
+  problem: Fault | null;
+  /** The identities of rows by source and stream. */
+  identities: Map<string, StreamIdentity | null>;
 }
 
-/** Reads the ledger, with the identities of rows by source and stream. */
-async function lookAtLedger(config: RuntimeConfig, context: CommandContext) {
-  const none: FormFinding & { identities: Map<string, StreamIdentity | null> } = {
-    otherForms: [],
-    unread: null,
-    identities: new Map(),
-  };
+async function lookAtLedger(config: RuntimeConfig, context: CommandContext): Promise<LedgerFinding> {
+  const { checkLedger } = await import('../../daemon/check.ts');
+  const problem = checkLedger(config);
+  const none: LedgerFinding = { otherForms: [], unread: problem?.message ?? null, problem, identities: new Map() };
+  if (problem !== null) return none;
   try {
     return await context.withViews(config, async (opened) => {
       if (opened === null) return none;
@@ -146,12 +154,14 @@ async function lookAtLedger(config: RuntimeConfig, context: CommandContext) {
       return { ...none, otherForms: await reads.otherForms(), identities: new Map(identities) };
     });
   } catch (error) {
+    // A ledger of an older version can be opened, and is upgraded by the next sync.
     if (error instanceof Fault) return { ...none, unread: error.message };
     throw error;
   }
 }
 
-function printForms({ otherForms, unread }: FormFinding, output: Output): void {
+function printLedger({ otherForms, unread, problem }: LedgerFinding, file: string, output: Output): void {
+  if (problem !== null) return output.print(...bad(output, 'ledger', file, problem));
   const lines = formLines(otherForms, output.paint).map((line) => `           ${line}`);
   if (unread !== null) lines.push(`           ${output.paint('yellow', `warning: ${printable(unread)}`)}`);
   if (lines.length > 0) output.print(`${output.paint('yellow', '!')} ledger`, ...lines);

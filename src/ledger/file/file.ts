@@ -83,6 +83,20 @@ export function assertUsable(path: string): void {
 }
 
 /**
+ * Refuses a folder in which this process may not make files: the lock, the log, the mark and the socket are beside the ledger.
+ *
+ * @throws Fault `ledger.unwritable`
+ */
+export function assertFolderWritable(folder: string): void {
+  try {
+    // The dot makes the system refuse a file in the place of the folder.
+    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw accessFault(folder, error, folder);
+  }
+}
+
+/**
  * Tightens the mode of a file. Does nothing if the file is missing.
  *
  * @throws Fault `ledger.unwritable` when this process may not use the file
@@ -102,9 +116,10 @@ function tighten(path: string, mode: number): void {
 }
 
 /**
- * The fault of a ledger's file that this process may not use. It names the owner if the file belongs to another user.
+ * The fault of a ledger's file, or of its folder, that this process may not use. It names the owner if the path belongs to
+ * another user.
  */
-export function accessFault(path: string, error: unknown): Fault {
+export function accessFault(path: string, error: unknown, folder = dirname(path)): Fault {
   if (error instanceof Fault) return error;
   const limit = limitFaultOf(error);
   if (limit !== null) return limit;
@@ -123,7 +138,7 @@ export function accessFault(path: string, error: unknown): Fault {
   const foreign = ['EACCES', 'EPERM'].includes(code) ? foreignOwnerOf(path) : null;
   if (foreign === null) {
     // A folder cannot be made where a file is.
-    const reason = code === 'EEXIST' ? 'a part of the path is a file' : fileReasonOf(error);
+    const reason = code === 'EEXIST' ? 'a part of the path is a file, or a link to nothing' : fileReasonOf(error);
     return fault('ledger.unwritable', `${path} cannot be used: ${reason}.`, {
       ...details,
       suggestion:
@@ -136,7 +151,7 @@ export function accessFault(path: string, error: unknown): Fault {
     `${path} cannot be used: ${place} belongs to user ${owner}, and this process runs as user ${user} (${messageOf(error)}).`,
     {
       ...details,
-      suggestion: `Run every dpp-sync command as user ${owner}, or name a ledger in a folder that is yours. To take the files over, stop every process that uses them and run \`chown ${user}\` on the folder ${dirname(path)} and the ledger's files in it.`,
+      suggestion: `Run every dpp-sync command as user ${owner}, or name a ledger in a folder that is yours. To take the files over, stop every process that uses them and run \`chown ${user}\` on the folder ${folder} and the ledger's files in it.`,
     },
   );
 }

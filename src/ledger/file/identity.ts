@@ -61,8 +61,7 @@ export function bindTarget(bound: string, asked: string, file: string): void {
  * @throws Fault `ledger.restored`
  */
 export function assertNotRestored(db: Sqlite, file: string): void {
-  const backupAt = readMeta({ db }, 'backup_at');
-  if (backupAt !== null) throw restoredFault(`The ledger ${file} is a backup of ${backupAt}`);
+  assertNoBackup(db, file);
   const mark = readMark(file);
   if (mark === null) return;
   if (readMeta({ db }, 'id') === null) {
@@ -71,6 +70,12 @@ export function assertNotRestored(db: Sqlite, file: string): void {
     );
   }
   assertIsMarked(db, file, mark);
+}
+
+/** @throws Fault `ledger.restored` */
+export function assertNoBackup(db: Sqlite, file: string): void {
+  const backupAt = readMeta({ db }, 'backup_at');
+  if (backupAt !== null) throw restoredFault(`The ledger ${file} is a backup of ${backupAt}`);
 }
 
 /**

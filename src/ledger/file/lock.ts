@@ -7,7 +7,15 @@ import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { openFile, type Sqlite } from '../store/database.ts';
 import { isTrouble, ledgerFaultOf } from '../store/ledger-fault.ts';
-import { accessFault, assertLocalDisk, ledgerPath, makeDurableFolder, makePrivateFile, watchFile } from './file.ts';
+import {
+  accessFault,
+  assertFolderWritable,
+  assertLocalDisk,
+  ledgerPath,
+  makeDurableFolder,
+  makePrivateFile,
+  watchFile,
+} from './file.ts';
 import { assertLedgerFile } from './is-ledger.ts';
 
 export interface LedgerLock {
@@ -31,7 +39,7 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (!isTrouble(error, 'BUSY')) throw ledgerFaultOf(error) ?? error;
+    if (!isTrouble(error, 'BUSY')) throw ledgerFaultOf(error, place) ?? error;
     throw lockedFault(ledgerFile, { place, holder: readHolder() });
   }
   const change = watchFile(place, { alone: false });
@@ -50,7 +58,7 @@ function openLock(place: string): Sqlite {
   try {
     return openFile(place, { timeout: 0 });
   } catch (error) {
-    throw ledgerFaultOf(error) ?? error;
+    throw ledgerFaultOf(error, place) ?? error;
   }
 }
 
@@ -59,6 +67,7 @@ function preparePlace(ledgerFile: string): string {
     makeDurableFolder(dirname(ledgerFile));
     const ledger = ledgerPath(ledgerFile);
     assertLocalDisk(ledger);
+    assertFolderWritable(dirname(ledger));
     // No file is made beside the database of another program.
     assertLedgerFile(ledgerFile);
     const place = `${ledger}.lock`;

@@ -94,7 +94,7 @@ export function createGroupCommit(context: LedgerContext, { highWater, log, lost
   }
 
   function reasonOf(error: unknown): unknown {
-    const by = ledgerFaultOf(error);
+    const by = ledgerFaultOf(error, context.db.name);
     if (by !== null) refused = { by, at: clock.ticks() };
     return by ?? error;
   }

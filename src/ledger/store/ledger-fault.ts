@@ -21,16 +21,22 @@ export function isTrouble(
   return troubleOf(error) === trouble;
 }
 
-/** The fault of a ledger that cannot be used because of a limit of this machine or process; null for any other error. */
-export function limitFaultOf(error: unknown): Fault | null {
+/**
+ * The fault of a ledger that cannot be used because of a limit of this machine or process; null for any other error.
+ *
+ * @param file the ledger's path, if the caller knows it
+ */
+export function limitFaultOf(error: unknown, file?: string): Fault | null {
   const limit = localTroubleOf(error) ?? (isTrouble(error, 'CANTOPEN') ? openTrouble() : null);
   if (limit === null) return null;
-  return fault('ledger.unwritable', `The ledger cannot be used: ${limit.what}`, {
+  return fault('ledger.unwritable', `${ledgerNamed(file)} cannot be used: ${limit.what}`, {
     path: 'ledger',
     suggestion: `${limit.cure} ${CONTINUES}`,
     cause: error,
   });
 }
+
+const ledgerNamed = (file: string | undefined) => (file === undefined ? 'The ledger' : `The ledger ${file}`);
 
 /** How many files SQLite opens at once for a ledger, with some more. */
 const FILES_AT_ONCE = 8;
@@ -54,45 +60,55 @@ function openTrouble(): LocalTrouble | null {
 /**
  * Translates an error of SQLite, or a limit of this machine, into a fault with a cure. Null for all other errors. Null for a
  * wrong statement too, because that is a defect of this code.
+ *
+ * @param file the ledger's path, if the caller knows it
  */
-export function ledgerFaultOf(error: unknown): Fault | null {
-  const limit = limitFaultOf(error);
+export function ledgerFaultOf(error: unknown, file?: string): Fault | null {
+  const limit = limitFaultOf(error, file);
   if (limit !== null) return limit;
   const kind = troubleOf(error);
   const details = { path: 'ledger', cause: error };
   switch (kind) {
     case 'CORRUPT':
     case 'NOTADB':
-      return fault('ledger.unreadable', `The ledger is damaged: ${messageOf(error)}.`, {
+      return fault('ledger.unreadable', `${ledgerNamed(file)} is damaged: ${messageOf(error)}.`, {
         ...details,
         suggestion:
           'Stop every process that uses the ledger, and put a backup in its place: `dpp-sync ledger restore FILE`. `dpp-sync ledger verify` shows what is wrong.',
       });
     case 'FULL':
-      return fault('ledger.unwritable', `The ledger cannot be written: ${messageOf(error)}.`, {
+      return fault('ledger.unwritable', `${ledgerNamed(file)} cannot be written: ${messageOf(error)}.`, {
         ...details,
         suggestion: MAKE_ROOM,
       });
     case 'READONLY':
     case 'CANTOPEN':
     case 'PERM':
-      return fault('ledger.unwritable', `The ledger cannot be written: ${messageOf(error)}.`, {
+      return fault('ledger.unwritable', `${ledgerNamed(file)} cannot be written: ${messageOf(error)}.`, {
         ...details,
         suggestion:
           'Check that the file, the files beside it and their folder may be written, and that the disk is not read-only.',
       });
     case 'IOERR':
-      return fault('ledger.unwritable', `The disk reports an error for the ledger: ${messageOf(error)}.`, {
-        ...details,
-        suggestion:
-          'Check whether the disk is full, read-only or failing, or is a network share that is no longer there.',
-      });
+      return fault(
+        'ledger.unwritable',
+        `The disk reports an error for ${file === undefined ? 'the ledger' : `the ledger ${file}`}: ${messageOf(error)}.`,
+        {
+          ...details,
+          suggestion:
+            'Check whether the disk is full, read-only or failing, or is a network share that is no longer there.',
+        },
+      );
     case 'BUSY':
     case 'LOCKED':
-      return fault('ledger.held', `Another program has the ledger's file locked: ${messageOf(error)}.`, {
-        ...details,
-        suggestion: `Close other programs that have the file open, such as a database browser or a backup. ${CONTINUES}`,
-      });
+      return fault(
+        'ledger.held',
+        `Another program has ${file === undefined ? "the ledger's file" : file} locked: ${messageOf(error)}.`,
+        {
+          ...details,
+          suggestion: `Close other programs that have the file open, such as a database browser or a backup. ${CONTINUES}`,
+        },
+      );
     default:
       return null;
   }

@@ -173,7 +173,7 @@ function openFault(file: string, error: unknown): unknown {
   }
   if (['EACCES', 'EPERM'].includes(systemCodeOf(error) ?? '')) return accessFault(file, error);
   return (
-    ledgerFaultOf(error) ??
+    ledgerFaultOf(error, file) ??
     fault('ledger.unreadable', `The ledger ${file} cannot be opened: ${messageOf(error)}.`, {
       path: 'ledger',
       suggestion: 'Check that the folder exists, that it may be written, and that the disk is not full.',

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { cli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
+import { openLedger } from '../../support/ledger/ledger.ts';
 import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../../support/servers/redis.ts';
 import { EXPORT_SOURCES, GOOD_FILES } from '../../support/worlds/cli-export.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
@@ -24,6 +25,14 @@ const check = (...args: string[]) => runHere(['check', '-c', world.configFile, .
 function writeConfig(changes: Record<string, unknown>): void {
   const target = { baseUrl: world.baseUrl, apiKey: API_KEY };
   world.write('dpp-sync.yaml', stringify({ target, ledger: './data/ledger.db', sources: EXPORT_SOURCES, ...changes }));
+}
+
+const ledgerFile = () => join(world.folder, 'data/ledger.db');
+
+/** Makes the ledger of the config as a process of this target leaves it, and returns its path. */
+async function makeLedger(target: string): Promise<string> {
+  await openLedger(ledgerFile(), { target }).close();
+  return ledgerFile();
 }
 
 describe('dpp-sync check', () => {
@@ -189,6 +198,34 @@ describe('dpp-sync check', () => {
     const document = (await check('--json')).json();
     expect(document).toMatchObject({ error: { code: 'source.unreadable', path: 'sources[0].streams.products' } });
     expect((document['sources'] as object[]).at(-1)).toMatchObject({ error: { path: 'sources[1].streams.boms' } });
+  });
+
+  it.each<[string, string, () => unknown]>([
+    ['ledger.unwritable', 'a part of the path is not a folder', () => world.write('data', '')],
+    ['ledger.unwritable', 'no such file or folder', () => symlinkSync('/dpp/none', join(world.folder, 'data'))],
+    ['ledger.unwritable', 'is a folder, not a file', () => mkdirSync(ledgerFile(), { recursive: true })],
+    ['ledger.unreadable', 'is not a ledger', () => world.write('data/ledger.db', 'It is no database.')],
+    ['ledger.restored', 'the mark beside it shows', async () => rmSync(await makeLedger(world.baseUrl))],
+    ['ledger.target', 'belongs to', () => makeLedger('https://other.example.com')],
+  ])('check refuses a ledger that sync refuses: %s, because it %s', async (code, words, prepare) => {
+    await prepare();
+    const [checked, synced] = [await check('--json'), await runHere(['sync', '-c', world.configFile, '--json'])];
+    const { error } = synced.json() as { error: { message: string } };
+    expect(checked.json()).toMatchObject({ ok: false, error: { code }, ledger: { ok: false, error: { code } } });
+    expect(error).toMatchObject({ code });
+    expect((checked.json() as { error: { message: string } }).error.message).toContain(words);
+    expect(checked.exitCode).toBe(synced.exitCode);
+    expect((await check()).stdout).toContain('✗ ledger');
+  });
+
+  it('check accepts a ledger that a sync has made, also beside the process that writes it', async () => {
+    const open = openLedger(ledgerFile(), { target: world.baseUrl });
+    try {
+      expect((await check('--json')).json()).toMatchObject({ ok: true, ledger: { ok: true, error: null } });
+    } finally {
+      await open.close();
+    }
+    expect((await check('--json')).json()).toMatchObject({ ok: true, ledger: { ok: true, error: null } });
   });
 
   it('check ends with 3 when the API refuses the key', async () => {

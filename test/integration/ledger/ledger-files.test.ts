@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -115,6 +116,32 @@ describe('the files of a ledger', () => {
       const { status, stderr } = nodeAsAnotherUser(['-e', `fs.openSync(${JSON.stringify(file + part)}, 'r')`]);
       expect(status, part).toBe(1);
       expect(stderr, part).toContain('EACCES');
+    }
+  });
+
+  itWithAnotherUser('cannot be in a folder that may not be written, which the commands and check name', async () => {
+    const configFile = join(folder, 'dpp-sync.yaml');
+    const config = { target: { baseUrl: TARGET, apiKey: 'dpp_test' }, ledger: file, sources: [PRODUCTS.source] };
+    writeFileSync(configFile, JSON.stringify(config));
+    for (const [name, content] of Object.entries(PRODUCTS.files)) writeFileSync(join(folder, name), content);
+    await close(open());
+    chmodSync(folder, 0o755);
+    for (const path of [dirname(file), ...PARTS.map((part) => file + part).filter(existsSync)]) {
+      chownSync(path, OTHER_USER, OTHER_USER);
+    }
+    chmodSync(dirname(file), 0o555);
+    const error = {
+      code: 'ledger.unwritable',
+      message: expect.stringContaining(`${dirname(file)} cannot be used: permission denied (EACCES).`),
+    };
+    for (const [command, found] of Object.entries({
+      sync: { error },
+      start: { error },
+      check: { ledger: { error } },
+    })) {
+      const { status, stdout } = nodeAsAnotherUser([CLI, command, '-c', configFile, '--json']);
+      expect(JSON.parse(stdout), command).toMatchObject({ ok: false, ...found });
+      expect(status, command).toBe(3);
     }
   });
 
