@@ -3,6 +3,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { Fault } from '../../lib/errors.ts';
 import { findFiles } from '../../sdk/files/find-files.ts';
+import { isHiddenName } from '../../sdk/files/location.ts';
 import { objectIn } from './find-objects.ts';
 import { readHead } from './recognise-format.ts';
 
@@ -65,7 +66,7 @@ export async function fileSetsOf(given: readonly string[], signal: AbortSignal):
 async function filesOf(given: string): Promise<string[]> {
   const entries = await readdir(given, { withFileTypes: true }).catch(() => null);
   if (entries !== null) {
-    const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name);
+    const files = entries.filter((entry) => entry.isFile() && !isHiddenName(entry.name)).map(({ name }) => name);
     if (files.length === 0) {
       throw fault('usage', `The folder ${resolve(given)} has no files.`, {
         suggestion: 'Name a folder with exported files, or the files.',

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
@@ -15,6 +14,8 @@ const DELIMITERS = [';', ',', '\t', '|'];
 const UPLOAD_ROWS_MAX = 20_000;
 /** A file with such a name is a workbook, or is refused: its bytes are not text. */
 const WORKBOOK_NAME = /\.xls[xmb]?$/i;
+/** The name of the copy that the connector reads. It stands in messages, where the name of the upload replaces it. */
+const COPY = 'copy-of-the-upload';
 /** The most bytes that a workbook may unpack to. */
 const UNPACKED_BYTES_MAX = 256_000_000;
 
@@ -31,7 +32,7 @@ export async function readUpload(
 ): Promise<SourceRow[]> {
   const temporary = createTemporaryFiles(undefined);
   try {
-    const copy = await temporary.create();
+    const copy = await temporary.create(COPY);
     await writeFile(copy.path, file.bytes);
     const { connector, options } = await formatOf(file, source, stream);
     const streamOptions = connector.streamOptions.parse({ path: copy.path });
@@ -49,7 +50,7 @@ export async function readUpload(
         await opened.close();
       }
     } catch (error) {
-      throw isUnreadable(error) ? unreadable(error, { name: file.name, path: copy.path }) : error;
+      throw isUnreadable(error) ? unreadable(error, { name: file.name, copy: copy.path }) : error;
     }
   } finally {
     await temporary.close();
@@ -59,20 +60,15 @@ export async function readUpload(
 const isUnreadable = (error: unknown): error is Fault => error instanceof Fault && error.code === 'source.unreadable';
 
 /**
- * The connector reports an unreadable file as a fault of the source. Here a person has uploaded the file, so the fault names the
- * upload.
+ * The connector reports an unreadable file as a fault of the source, with the name of the copy. Here a person has uploaded the
+ * file, so the fault names the upload.
  */
-function unreadable({ message }: Fault, { name, path }: { name: string; path: string }): Error {
-  const copy = basename(path);
-  const isNamed = message.startsWith(`${copy} `) || message.startsWith(`${copy}/`);
-  const named = isNamed ? `${name}${message.slice(copy.length)}` : `${name} cannot be read: ${message}`;
-  return fault(
-    'usage',
-    named.replaceAll(path, () => name),
-    {
-      suggestion: 'Save the file again, as XLSX without a password or as CSV, and upload it.',
-    },
-  );
+function unreadable({ message }: Fault, { name, copy }: { name: string; copy: string }): Error {
+  const named = message.replaceAll(copy, () => name).replaceAll(COPY, () => name);
+  const isNamedFirst = named.startsWith(`${name} `) || named.startsWith(`${name}/`);
+  return fault('usage', isNamedFirst ? named : `${name} cannot be read: ${named}`, {
+    suggestion: 'Save the file again, as XLSX without a password or as CSV, and upload it.',
+  });
 }
 
 async function formatOf(
@@ -87,21 +83,24 @@ async function formatOf(
   const connector = loaded.value;
   if (isWorkbook) return { connector, options: { maxUnpackedBytes: UNPACKED_BYTES_MAX } };
   const own = dialectOf(source, stream);
-  const dialect = isUtf8(bytes) ? { ...own, encoding: 'utf-8' } : own;
+  const dialect = isUtf8(bytes, own.encoding) ? { ...own, encoding: 'utf-8' } : own;
   const key = source.streams.find(({ name }) => name === stream)?.key ?? [];
   return { connector, options: { ...dialect, delimiter: delimiterOf(bytes, dialect, key) } };
 }
 
+/** Encodings in which each character has several bytes, one of which is zero in most texts. */
+const WIDE = /^(?:utf-?(?:16|32)|ucs-?[24])/i;
+
 /**
- * True for text in UTF-8 with characters beyond ASCII. Such a file is read as UTF-8, whatever encoding the stream has: a
- * spreadsheet may open an export in another encoding and save it as UTF-8. Text in another encoding is hardly ever valid
- * UTF-8.
+ * True for text in UTF-8, unless it is ASCII, which most encodings include. Such a file is read as UTF-8, whatever encoding the
+ * stream has: a spreadsheet may open an export in another encoding and save it as UTF-8. Text in another encoding is hardly
+ * ever valid UTF-8.
  */
-function isUtf8(bytes: Uint8Array): boolean {
+function isUtf8(bytes: Uint8Array, encoding: string): boolean {
   // Text in UTF-16 has zero bytes, and may be valid UTF-8.
   if (bytes.includes(0)) return false;
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).length < bytes.length;
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).length < bytes.length || WIDE.test(encoding);
   } catch {
     return false;
   }

@@ -203,7 +203,7 @@ async function loadLookupTable(
   const entries =
     columns === undefined
       ? (isCsv ? entriesOfCsv : entriesOfJson)(read.value)
-      : entriesOfRows(isCsv ? rowsOfCsv(read.value) : rowsOfJson(read.value), columns);
+      : entriesOfRows(isCsv ? rowsOfCsv(read.value, columnsIn(columns)) : rowsOfJson(read.value), columns);
   return entries.ok ? entries : err(`The lookup file "${file}" ${entries.error}`);
 }
 
@@ -239,10 +239,18 @@ function entriesOfJson(text: string): Entries {
   return ok(entries);
 }
 
-function rowsOfCsv(text: string): Rows {
+/** @param wanted the columns that are used. A row only has the last of several columns with one name. */
+function rowsOfCsv(text: string, wanted: readonly string[]): Rows {
   const delimiter = [';', '\t', ','].find((one) => text.split(/\r?\n/, 1)[0]?.includes(one)) ?? ',';
-  const rows = parsedCsv<JsonObject>(text, { delimiter, bom: true, columns: true });
-  return rows.ok ? ok(rows.value.map(({ record, info }) => ({ fields: record, line: info.lines }))) : rows;
+  let repeated: string | undefined;
+  const columns = (names: string[]) => {
+    repeated = wanted.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+    return names;
+  };
+  const rows = parsedCsv<JsonObject>(text, { delimiter, bom: true, columns });
+  if (!rows.ok) return rows;
+  if (repeated !== undefined) return err(`has the column ${shown(repeated)} twice.`);
+  return ok(rows.value.map(({ record, info }) => ({ fields: record, line: info.lines })));
 }
 
 function rowsOfJson(text: string): Rows {
@@ -273,11 +281,12 @@ function parsedJson(text: string): Result<JsonValue, string> {
   }
 }
 
+const columnsIn = ({ key, value }: LookupColumns): string[] => [...key, ...[value].flat()];
+
 function entriesOfRows(rows: Rows, columns: LookupColumns): Entries {
   if (!rows.ok) return rows;
   const [head] = rows.value;
-  const named = [...columns.key, ...[columns.value].flat()];
-  const absent = head === undefined ? [] : named.filter((column) => !Object.hasOwn(head.fields, column));
+  const absent = head === undefined ? [] : columnsIn(columns).filter((column) => !Object.hasOwn(head.fields, column));
   if (head !== undefined && absent.length > 0) {
     return err(`has no column ${absent.join(', ')}; it has ${Object.keys(head.fields).map(shown).join(', ')}.`);
   }

@@ -19,7 +19,7 @@ export interface FileQuery {
 }
 
 /**
- * Finds the files of this machine that a path of the config names. A leading dot must be in the pattern, and folders
+ * Finds the files of this machine that a path of the config names. Hidden files need a pattern of their own, and folders
  * that match are ignored.
  *
  * @returns at least one file, in the order of their names (by code unit, so that the order is the same everywhere).

@@ -183,6 +183,14 @@ export interface NameFilter {
   matches(name: string): boolean;
 }
 
+/**
+ * True for a name that a pattern matches only if it begins like such a name itself: of a hidden file, and of the file that
+ * Excel has beside a workbook while somebody has it open.
+ */
+export function isHiddenName(name: string): boolean {
+  return name.startsWith('.') || name.startsWith('~$');
+}
+
 function isWild(segment: string): boolean {
   return segment.includes('*') || segment.includes('?');
 }
@@ -200,7 +208,7 @@ export function filterOf(segment: string, kind: NameFilter['kind'], pattern: str
   const wild = segment.search(/[*?]/);
   if (wild === -1) return { prefix: segment, kind, matches: (name) => name === segment };
   const matcher = matcherOf(segment);
-  const isHidden = (name: string) => name.startsWith('.') && !segment.startsWith('.');
+  const isHidden = (name: string) => isHiddenName(name) && !isHiddenName(segment);
   return { prefix: segment.slice(0, wild), kind, matches: (name) => !isHidden(name) && matcher.test(name) };
 }
 

@@ -32,10 +32,11 @@ export function createTemporaryFiles(folder: string | undefined) {
   }
 
   return {
-    async create(): Promise<TemporaryFile> {
+    /** @param name the name of the file in its folder; by default a number */
+    async create(name?: string): Promise<TemporaryFile> {
       made ??= make();
       count += 1;
-      const path = join(await made, `${count}`);
+      const path = join(await made, name ?? `${count}`);
       await (await open(path, 'wx', 0o600)).close();
       return { path, remove: () => unlink(path) };
     },

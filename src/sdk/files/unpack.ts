@@ -4,7 +4,7 @@ import type { Entry, ZipFile } from 'yauzl';
 import { messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { sourceFault } from '../connector.ts';
 import type { Unpacking } from './file-options.ts';
-import { matcherOf } from './location.ts';
+import { isHiddenName, matcherOf } from './location.ts';
 import type { StoredFile } from './open-file.ts';
 import { ONE_FORMAT } from './recognise.ts';
 
@@ -170,7 +170,7 @@ export async function openZip(
 /** Hidden files are left out as in folders: the archives of macOS have one for each file. */
 function createEntryFilter(pattern: string): (name: string) => boolean {
   const matcher = matcherOf(pattern);
-  const isHidden = (path: string) => path.slice(path.lastIndexOf('/') + 1).startsWith('.');
+  const isHidden = (path: string) => isHiddenName(path.slice(path.lastIndexOf('/') + 1));
   return (name) => matcher.test(name) && (isHidden(pattern) || !isHidden(name));
 }
 

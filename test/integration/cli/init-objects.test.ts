@@ -262,6 +262,7 @@ describe('init --from a folder of other files', () => {
     write('exports/artikel.csv', 'Artikelnummer;Bezeichnung\nP-1;Pumpe\nP-2;Filter\n');
     write('exports/bom.csv', 'Artikelnummer;Komponente;Menge\nP-1;M-1;2\nP-1;M-2;1\nP-2;M-1;3\n');
     write('exports/.hidden.csv', 'x');
+    write('exports/~$bom.csv', 'x');
     const { files = [] } = await init(join(world.folder, 'exports'));
     expect(files.map(kindsOf)).toEqual([['product'], ['bom_item']]);
   });

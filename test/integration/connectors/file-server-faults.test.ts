@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -168,6 +168,37 @@ describeFtp('an FTP server', () => {
   });
 });
 
+describeFtp('an FTP server that lists its files as text', () => {
+  let server: FtpTestServer;
+  let folder: string;
+  beforeAll(async () => {
+    server = await startFtpServer('none', ['FactsAdvertise off']);
+    folder = `ftp://127.0.0.1:${server.port}`;
+    await mkdir(join(server.files, 'day-1'));
+    await writeFile(join(server.files, 'day-1', 'x.csv'), 'id\n1\n');
+    await symlink('day-1', join(server.files, 'day-2'));
+    await symlink('day-1/x.csv', join(server.files, 'linked.csv'));
+    await symlink('none', join(server.files, 'gone-1.csv'));
+  });
+  afterAll(() => server?.stop());
+  const read = (path: string) => {
+    const { user, password } = server;
+    return open(`${folder}/${path}`, { ftp: { user, password, plain: true } });
+  };
+
+  it('an FTP server that lists its files as text gives the files behind links, and in folders behind links', async () => {
+    expect(await (await read('day-*/*.csv')).ids()).toEqual(['1', '1']);
+    await world?.close();
+    expect(await (await read('linked*.csv')).ids()).toEqual(['1']);
+  });
+
+  it('an FTP server that has a link without its file names that link', async () => {
+    await expect((await read('gone-*.csv')).ids()).rejects.toThrow(
+      `${folder}/gone-1.csv is a link to a file that does not exist`,
+    );
+  });
+});
+
 describeFtp('an FTP server with a certificate of its own', () => {
   let server: FtpTestServer;
   beforeAll(async () => {
@@ -245,6 +276,9 @@ describe('a hostile FTP server', () => {
 describe('a storage that speaks S3', () => {
   const PAGES = 10;
   let tokens: (string | null)[] = [];
+  /** How an answer says where the next one begins. */
+  const tokenAfter = (page: number) => `<NextContinuationToken>a/b+${page + 1}+==</NextContinuationToken>`;
+  let restOf = tokenAfter;
   const server = createHttpServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://storage');
     const token = searchParams.get('continuation-token');
@@ -255,9 +289,12 @@ describe('a storage that speaks S3', () => {
       (_, at) => `<Contents><Key>in%2Fx-${page}-${at}+%C3%BC.txt</Key><Size>1</Size><ETag>"1"</ETag></Contents>`,
     );
     if (page === 0) contents.unshift('<Contents><Key>in%2F</Key><Size>0</Size><ETag>"0"</ETag></Contents>');
-    const next = page + 1 < PAGES ? `<NextContinuationToken>a/b+${page + 1}+==</NextContinuationToken>` : '';
+    const isTruncated = page + 1 < PAGES;
+    const rest = isTruncated ? restOf(page) : '';
     response.writeHead(200, { 'content-type': 'application/xml' });
-    response.end(`<ListBucketResult><EncodingType>url</EncodingType>${contents.join('')}${next}</ListBucketResult>`);
+    response.end(
+      `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated><EncodingType>url</EncodingType>${contents.join('')}${rest}</ListBucketResult>`,
+    );
   });
   beforeAll(async () => {
     server.listen(0, '127.0.0.1');
@@ -288,6 +325,19 @@ describe('a storage that speaks S3', () => {
     expect(tokens.filter((token) => token !== null)).toEqual(
       Array.from({ length: PAGES - 1 }, (_, at) => `a/b+${at + 1}+==`),
     );
+  });
+
+  it.each([
+    ['no place for the rest', () => ''],
+    ['a marker of the first version of listings', () => '<NextMarker>in/x-0-999</NextMarker>'],
+    ['the same place again', () => tokenAfter(0)],
+  ])('a storage that speaks S3 and says that a listing goes on gives no file with %s', async (_, rest) => {
+    restOf = rest;
+    try {
+      await expect(listed('*')).rejects.toThrow('says that there are more files, and not where they begin');
+    } finally {
+      restOf = tokenAfter;
+    }
   });
 
   it('a storage that speaks S3 over a way that is not encrypted is not used', async () => {

@@ -194,6 +194,28 @@ describe('corrected rows', () => {
     expect(own.corrections.map(({ fields }) => fields)).toEqual([{ SKU: 'A-1', NAME: 'Größe', LAND: 'DE' }]);
   });
 
+  it('corrected rows may be ASCII or UTF-8 where the stream is UTF-16, since few programs save CSV in UTF-16', async () => {
+    const wide = { ...SOURCE, options: { ...SOURCE.options, encoding: 'utf-16le' } };
+    world = await createWorld({
+      config: { sources: [wide] },
+      files: { 'products.csv': Buffer.from(EXPORT, 'utf16le') },
+    });
+    await world.sync();
+    runtime = await world.open();
+    for (const name of ['Pot', 'Größe – €']) {
+      const bytes = Buffer.from(`SKU;NAME;LAND\r\nA-1;${name};DE\r\n`, 'utf8');
+      const plan = await planOf(runtime, { name: 'corrected.csv', bytes });
+      expect(plan.corrections.map(({ fields }) => fields)).toEqual([{ SKU: 'A-1', NAME: name, LAND: 'DE' }]);
+    }
+    const otherBytes = Buffer.from('SKU;NAME;LAND\r\nA-1;Größe;DE\r\n', 'latin1');
+    await expect(planOf(runtime, { name: 'corrected.csv', bytes: otherBytes })).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(
+        /^corrected\.csv cannot be read: The header is not valid utf-16le.*\(corrected\.csv, line 1\)/,
+      ),
+    });
+  });
+
   it('corrected rows are refused as usage, with the name of the file, where a workbook is cut off or is none', async () => {
     const opened = await synced();
     const rows = await storedRows(opened, ['A-1', 'A-2', '007']);

@@ -31,8 +31,13 @@ export interface FtpTestServer {
 /**
  * Starts ProFTPD on a free port, with one user. With `explicit` it uses TLS after `AUTH TLS`, with `implicit` from the
  * start.
+ *
+ * @param directives further lines of its config
  */
-export async function startFtpServer(tls: 'none' | 'explicit' | 'implicit'): Promise<FtpTestServer> {
+export async function startFtpServer(
+  tls: 'none' | 'explicit' | 'implicit',
+  directives: readonly string[] = [],
+): Promise<FtpTestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-ftp-'));
   const files = join(folder, 'files');
   await mkdir(files);
@@ -64,6 +69,7 @@ export async function startFtpServer(tls: 'none' | 'explicit' | 'implicit'): Pro
     `PidFile ${join(folder, 'pid')}`,
     `ScoreboardFile ${join(folder, 'scoreboard')}`,
     'DelayEngine off',
+    ...directives,
     ...(tls === 'none'
       ? []
       : [

@@ -20,6 +20,8 @@ describe('findFiles', () => {
       'a+b.csv': '',
       'b.csv': '',
       '.hidden.csv': '',
+      // Excel writes it beside an open a.csv.
+      '~$a.csv': '',
       'a.csv.bak': '',
     });
     for (const plant of ['plant-1', 'plant-2', '.trash']) {
@@ -31,6 +33,7 @@ describe('findFiles', () => {
     expect(await names(folder.path, '?.csv')).toEqual(['a.csv', 'b.csv']);
     expect(await names(folder.path, 'a+?.csv')).toEqual(['a+b.csv']);
     expect(await names(folder.path, '.hid*.csv')).toEqual(['.hidden.csv']);
+    expect(await names(folder.path, '~$*.csv')).toEqual(['~$a.csv']);
     expect(await names(folder.path, 'plant-*/x.csv')).toEqual(['plant-1/x.csv', 'plant-2/x.csv']);
     expect(await names(folder.path, '*/*.csv')).toEqual(['plant-1/x.csv', 'plant-2/x.csv']);
     expect(await names(join(folder.path, 'plant-1'), '../?.csv')).toEqual(['a.csv', 'b.csv']);

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
+import { compileMappings } from '../../../src/pipeline/mapping/compile-mappings.ts';
 import { isOwnSource } from '../../../src/pipeline/mapping/load-module.ts';
 import {
   type Draft,
@@ -76,6 +77,24 @@ describe('lookup files', () => {
     if (text !== null) await write(name, text);
     const problems = await problemsOf([productWith('"x"'), productWith(`lookup("${name}", row.C)`)], folder);
     expect(problems).toEqual([{ path: 'sources[0].mappings[1].fields.x', message: expect.stringMatching(message) }]);
+  });
+
+  it('a lookup file in CSV form with a used column twice is refused', async () => {
+    await write('t.csv', 'code,name,note,note\nDE,Germany,a,b\n');
+    await write('u.csv', 'code,name,name\nDE,Deutschland,Germany\n');
+    const compiled = (file: string) =>
+      compileMappings({
+        source: 'erp',
+        definitions: [{ ...productWith('lookup("names", row.C)'), stream: 'products', path: 'sources[0].mappings[0]' }],
+        baseDir: folder,
+        lookups: { names: { file, key: ['code'], value: 'name' } },
+      });
+    const mapper = await compiled('t.csv');
+    expect(mapper.ok && itemsOf(mapper.value, { C: 'DE' })[0]?.payload.x).toBe('Germany');
+    expect(await compiled('u.csv')).toMatchObject({
+      ok: false,
+      error: [{ message: 'The lookup file "u.csv" has the column name twice.' }],
+    });
   });
 
   it('changed lookup files take effect when mappings are compiled again, and the revision stays, since entries are compared', async () => {

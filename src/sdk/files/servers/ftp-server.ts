@@ -91,11 +91,30 @@ export function createFtpServer(
       if (!matches(info.name) || /[\r\n]/.test(info.name)) continue;
       const path = posix.join(folder, info.name);
       const entry = info.isDirectory
-        ? { ...entryOf(info.name, 0, new Date(0)), kind: 'folder' as const }
-        : await fileEntry(client, path, info.isFile ? info : null);
+        ? folderEntry(info.name)
+        : info.isSymbolicLink
+          ? await followed(client, path)
+          : await fileEntry(client, path, info.isFile ? info : null);
       if (entry !== null) found.push(entry);
     }
     return found;
+  }
+
+  /**
+   * @throws a `sourceFault` for a link that leads to no file and to no folder, because without this file a snapshot would
+   *   be incomplete
+   */
+  async function followed(client: Client, path: string): Promise<Entry> {
+    const file = await fileEntry(client, path, null);
+    if (file !== null) return file;
+    try {
+      await client.cd(path);
+    } catch (error) {
+      if (!isNotTaken(error)) throw error;
+      const what = `${label(path)} is a link to a file that does not exist`;
+      throw fail(what, error, 'Correct or remove the link on the server.');
+    }
+    return folderEntry(posix.basename(path));
   }
 
   return {
@@ -174,6 +193,10 @@ export function createFtpServer(
 function entryOf(name: string, bytes: number, modified: Date): Entry {
   const modifiedNs = BigInt(Math.trunc(modified.getTime() / 1_000)) * 1_000_000_000n;
   return { name, kind: 'file', bytes, version: versionOf({ modifiedNs, bytes, tag: '' }) };
+}
+
+function folderEntry(name: string): Entry {
+  return { ...entryOf(name, 0, new Date(0)), kind: 'folder' };
 }
 
 function isNotTaken(error: unknown): boolean {

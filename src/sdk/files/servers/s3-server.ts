@@ -86,9 +86,14 @@ export function createS3Server(
     });
     if (answer.status !== 200) throw unexpected(what, answer.status, text);
     try {
-      return parseS3Listing(text);
+      const part = parseS3Listing(text);
+      // Without the rest, a snapshot would lack files.
+      if (part.next === null ? part.isTruncated : part.next === from) {
+        throw new Error('the answer says that there are more files, and not where they begin');
+      }
+      return part;
     } catch (error) {
-      throw faults.of(what, error, 'Check that the endpoint is an S3 storage.');
+      throw faults.of(what, error, 'Check that the endpoint is an S3 storage with ListObjectsV2.');
     }
   }
 
@@ -197,13 +202,15 @@ async function textOf({ body }: HttpAnswer): Promise<string> {
 interface S3Listing {
   files: Entry[];
   folders: string[];
+  /** True if the answer says that it is not the last one. */
+  isTruncated: boolean;
   /** Where the next answer begins; null for the last answer. */
   next: string | null;
 }
 
 /** @throws an Error for an answer that is not a listing of ListObjectsV2 */
 function parseS3Listing(text: string): S3Listing {
-  const listing: S3Listing = { files: [], folders: [], next: null };
+  const listing: S3Listing = { files: [], folders: [], isTruncated: false, next: null };
   const parser = new SaxesParser();
   const path: string[] = [];
   let isEncoded = false;
@@ -224,6 +231,7 @@ function parseS3Listing(text: string): S3Listing {
     const name = path.at(-1) ?? '';
     if (path.length === 3) fields[name] = value;
     if (isWithin('ListBucketResult', 'EncodingType')) isEncoded = value === 'url';
+    if (isWithin('ListBucketResult', 'IsTruncated')) listing.isTruncated = value.trim() === 'true';
     if (isWithin('ListBucketResult', 'NextContinuationToken')) listing.next = value;
     if (isWithin('ListBucketResult', 'Contents')) listing.files.push(fileOf(fields));
     if (isWithin('ListBucketResult', 'CommonPrefixes')) listing.folders.push(fields['Prefix'] ?? '');
@@ -236,10 +244,10 @@ function parseS3Listing(text: string): S3Listing {
   // The names are encoded, because XML cannot hold every character. The element that states the encoding may follow the
   // names.
   return {
+    // The token is not a name, so it is sent back unchanged.
+    ...listing,
     files: listing.files.map((file) => ({ ...file, name: decoded(file.name) })),
     folders: listing.folders.map(decoded),
-    // The token is not a name, so it is sent back unchanged.
-    next: listing.next,
   };
 }
 
