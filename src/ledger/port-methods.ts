@@ -5,8 +5,10 @@ import type { HeldStream, MappedRecord, RunStart, StageSummary, StartedRun } fro
 import { storeActivity } from './activity/activity.ts';
 import { contactSteps, endProof, hasUnbound, unprovenKinds } from './contact/contact.ts';
 import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
-import { adoptAs, answerParts, compareListed, endListing } from './deliveries/adoption.ts';
+import { compareListed, endListing } from './deliveries/adoption.ts';
+import { adoptAs, answerParts } from './deliveries/adoption-decisions.ts';
 import { claim } from './deliveries/claim.ts';
+import { deadLetter } from './deliveries/dead-letter.ts';
 import {
   countSending,
   countSuspended,
@@ -23,7 +25,7 @@ import { importGain, importProofs, isOpenDelivery, lostImports, storeImportProof
 import { intendedWrites, leftItems, publicProductsOf } from './deliveries/intended.ts';
 import { lookUpRefusedCreates } from './deliveries/recheck.ts';
 import { forceUnconfirmed, replay, replayCandidates, replayForm } from './deliveries/replay.ts';
-import { deadLetter, settle } from './deliveries/settle.ts';
+import { settle } from './deliveries/settle.ts';
 import {
   acknowledgedCreates,
   boundTo,

@@ -2,7 +2,7 @@ import type { LookupTable } from '../../domain/lookup.ts';
 import type { ProgressEvent } from '../../domain/ports/progress.ts';
 import type { Pacing } from '../../domain/ports/target.ts';
 import { copyLedger } from '../../ledger/backup/private-copy.ts';
-import { createNoLogSync } from '../../ledger/file/file.ts';
+import { createNoLogSync } from '../../ledger/file/log-sync.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { closeInOrder } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';

@@ -1,16 +1,14 @@
-// Stores the decisions about deliveries that were sent, or that cannot be sent.
+// Stores the decisions about deliveries that were sent.
 
 import type { DeliveryEvent } from '../../domain/delivery/delivery.ts';
-import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/deliveries.ts';
-import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
 import { kindCreatedBy } from '../contact/contact.ts';
 import { idsOf, reasonText } from '../items/item-row.ts';
 import { noteEvents, sendLater, setGroupMax } from '../items/item-writes.ts';
 import { reconcileAll, type StagedItems } from '../items/reconcile.ts';
 import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
-import { ignoreDeliveries, markUnconfirmed, move, takeBackDeliveries } from '../items/revisions.ts';
+import { ignoreDeliveries, move, takeBackDeliveries } from '../items/revisions.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { statement, type Tx } from '../store/tx.ts';
 import { adoptFound, deliverAll, type FoundCreate, forgetBaselines, givenIds, settlePlain } from './deliver.ts';
@@ -368,45 +366,3 @@ const DECISION_CHANGES: {
   rejected: () => ({ event: 'reject', dueAt: 0, spent: 0, uncertain: 0 }),
   parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0, uncertain: 0 }),
 };
-
-/**
- * Dead-letters a delivery that throws unexpectedly before it is sent. The delivery then waits for a person.
- */
-export function deadLetter(tx: Tx, { deliveryId, revision, reason, isOneOfMany }: DeadLetterRequest): void {
-  const [row] = SQL.rows(tx).all(JSON.stringify([deliveryId]));
-  if (row?.revision !== revision) return;
-  // I3: if an import was sent, all its members change their state together.
-  const request = row.operation === 'product.import' ? row.requestId : null;
-  const members = request === null ? [] : (importMembers(tx, [request]).get(request) ?? []);
-  const rows = request === null ? [row] : SQL.rows(tx).all(JSON.stringify(members));
-  const sending = rows.filter(({ state }) => state === 'sending');
-  if (row.requestId !== null && sending.length > 0) {
-    // I6: its bytes may have been sent.
-    const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } as const;
-    const settlements = sending.map(({ id, revision }) => ({ id, revision, decision }));
-    const claim = { request: row.requestId, sends: row.sends ?? 0 };
-    settle(tx, [{ claim, settlements, keep: false, groupMax: null }]);
-  }
-  const due = rows.filter(({ state }) => state === 'due');
-  if (request !== null && due.length > 0) leaveRequests(tx, [row]);
-  rejectDue(tx, due, reason, isOneOfMany);
-}
-
-function rejectDue(tx: Tx, due: readonly DeliveryRow[], reason: Reason, isOneOfMany: boolean): void {
-  const uncertain = due.filter((row) => row.uncertain === 1);
-  markUnconfirmed(
-    tx,
-    uncertain.map((row) => ({ ...row, why: { reason, lookAt: null } })),
-  );
-  const certain = due.filter((row) => row.uncertain === 0);
-  const shared = certain.filter(({ groupMax }) => isOneOfMany && groupMax !== 1);
-  // Each of them is sent alone first.
-  setGroupMax(tx, idsOf(shared), 1);
-  const rejected = certain.filter((row) => !shared.includes(row));
-  leaveRequests(tx, rejected);
-  move(tx, rejected, 'reject', { dueAt: 0, reason });
-  noteEvents(
-    tx,
-    rejected.map(({ id, revision }) => ({ id, revision, type: 'rejected', detail: reason })),
-  );
-}

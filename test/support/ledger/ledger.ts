@@ -10,7 +10,7 @@ import type { Encode, EncodeImport } from '../../../src/domain/ports/deliveries.
 import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
 import type { ContactRules } from '../../../src/domain/ports/ledger/contact-ledger.ts';
 import { Profile } from '../../../src/domain/profile.ts';
-import { createLogSync } from '../../../src/ledger/file/file.ts';
+import { createLogSync } from '../../../src/ledger/file/log-sync.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { removeFolder } from '../machine/remove-folder.ts';

@@ -1,4 +1,4 @@
-import type { LogSync } from '../../../src/ledger/file/file.ts';
+import type { LogSync } from '../../../src/ledger/file/log-sync.ts';
 import type { Sqlite } from '../../../src/ledger/store/database.ts';
 import { unordered } from '../ledger/unordered.ts';
 
