@@ -5,7 +5,7 @@ import { canonicalJson, isJsonObject, type JsonValue } from '../lib/json.ts';
 import { type AnswerHeaders, retryAfterMs } from '../lib/retry-after.ts';
 import { type CleanText, fieldsIn } from './answers/answer-text.ts';
 import { type Expectation, isUnfinished, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './answers/classify.ts';
-import { identifierAt, remoteIdIn, urlAt, whyNoId, wordAt } from './answers/entry.ts';
+import { identifierAt, remoteIdIn, timeAt, urlAt, whyNoId, wordAt } from './answers/entry.ts';
 import { type Attempt, withRetries } from './answers/retries.ts';
 import { ENDPOINTS, pathOf } from './endpoints.ts';
 import type { ListShape, NoEntry, ReadEntry } from './listing/list-page.ts';
@@ -51,7 +51,7 @@ function reportShape(profile: Profile, clean: CleanText): ListShape<Report> {
         id,
         type: wordAt(fields, paths.typePaths, clean)?.shown ?? null,
         status: wordAt(fields, paths.statusPaths, clean)?.shown ?? null,
-        createdAt: identifierAt(fields, paths.createdAtPaths, clean),
+        createdAt: timeAt(fields, paths.createdAtPaths, clean),
         content: entry,
       },
     };
@@ -92,8 +92,8 @@ export function publicationShape(
         sku,
         status: status?.shown ?? null,
         isPublic: !isWithdrawn && (status === null || publicStates.has(status.said.toLowerCase())),
-        publishedAt: first((place) => identifierAt(place, paths.publishedAtPaths, clean)),
-        withdrawnAt: first((place) => identifierAt(place, paths.withdrawnAtPaths, clean)),
+        publishedAt: first((place) => timeAt(place, paths.publishedAtPaths, clean)),
+        withdrawnAt: first((place) => timeAt(place, paths.withdrawnAtPaths, clean)),
         url: first((place) => urlAt(place, paths.urlPaths, { origin: baseUrl.origin, clean })),
       },
     };

@@ -3,6 +3,7 @@ import type { JsonValue } from '../../lib/json.ts';
 import { type CleanText, valueAt } from './answer-text.ts';
 
 const WORD_LENGTH_MAX = 255;
+const IDENTIFIER_LENGTH_MAX = 2_048;
 const URL_LENGTH_MAX = 2_048;
 
 /** A word of the platform. */
@@ -22,12 +23,25 @@ export function wordAt(entry: JsonValue, paths: readonly string[], clean: CleanT
   return null;
 }
 
-/** The first text or number at one of the paths, unchanged: an SKU or a time. A text with an API key is left out. */
+/**
+ * The first text or number at one of the paths, unchanged: an SKU is compared with natural keys, and `<b>` or two spaces are a part of
+ * it. A text with an API key is left out, and so is one that is longer than any SKU.
+ */
 export function identifierAt(entry: JsonValue, paths: readonly string[], clean: CleanText): string | null {
   for (const path of paths) {
+    const value = valueAt(entry, path);
+    if (typeof value === 'number') return String(value);
+    if (typeof value !== 'string' || value === '' || value.length > IDENTIFIER_LENGTH_MAX) continue;
+    if (clean.identifier(value) !== null) return value;
+  }
+  return null;
+}
+
+/** The first time at one of the paths, as one line. A text with an API key is left out. */
+export function timeAt(entry: JsonValue, paths: readonly string[], clean: CleanText): string | null {
+  for (const path of paths) {
     const line = lineAt(entry, path, clean);
-    const identifier = line === null ? null : clean.identifier(line);
-    if (identifier !== null) return identifier;
+    if (line !== null && clean.identifier(line) !== null) return line;
   }
   return null;
 }

@@ -209,6 +209,17 @@ test('publications are listed over all their pages, wherever an entry has its va
   ]);
 });
 
+test.each(['A<b>1', '<img src=x>', 'two  spaces', ' A ', 'A\u00a0B', 'x'.repeat(400)])(
+  'the SKU of a publication is the text of the platform, to the last character: %j',
+  async (sku) => {
+    const { server, client } = await setUpClient();
+    server.script(answerWith(200, [{ id: 1, sku, status: 'published' }]));
+    const found: Publication[] = [];
+    await client.reader.publications((page) => found.push(...page));
+    expect(found).toMatchObject([{ id: 1, productId: null, sku, isPublic: true }]);
+  },
+);
+
 test('a list of publications of which nobody knows what they are of is incomplete', async () => {
   const { server, client } = await setUpClient();
   server.script(answerWith(200, [{ status: 'published' }]));
