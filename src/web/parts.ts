@@ -147,7 +147,7 @@ export type FilterField =
 
 /**
  * A form that filters the list below it. The filter is only in the address, so a person can link to a filtered list. The script of the
- * pages applies a choice at once; the button is for texts, and for browsers without the script.
+ * pages applies a choice of the pointer at once; the button is for texts, for the keyboard, and for browsers without the script.
  */
 export function filterForm(options: { action: string; fields: readonly FilterField[] }): Html {
   const { action, fields } = options;

@@ -27,6 +27,20 @@ describe.skipIf(!runsBrowser)(`the lists of the dashboard${browserNote}`, () => 
     expect(await page.locator('tbody tr').count()).toBe(4);
   });
 
+  it('the keyboard reaches each choice of a filter, and applies it with the button', async () => {
+    await page.goto(`${web.url}/passports`);
+    const states = page.getByLabel('State', { exact: true });
+    const names = await states.locator('option').allTextContents();
+    await page.evaluate("document.addEventListener('submit', () => sessionStorage.setItem('sent', 'yes'))");
+    await states.focus();
+    for (const _ of [1, 2, 3]) await page.keyboard.press('ArrowDown');
+    expect(await states.locator('option:checked').textContent()).toBe(names[3]);
+    expect(await page.evaluate("sessionStorage.getItem('sent')")).toBeNull();
+    const chosen = await states.inputValue();
+    await page.getByRole('button', { name: 'Show' }).press('Enter');
+    await page.waitForURL(new RegExp(`state=${chosen}`));
+  });
+
   it('the box in the head of the column selects all passports of the page, and shows when some are left', async () => {
     await page.goto(`${web.url}/passports`);
     const all = page.getByLabel('Select all passports of this page');

@@ -237,9 +237,14 @@ export const BROWSER_SCRIPT = `'use strict';
 
   const boxesOf = (table) => [...table.querySelectorAll('tbody input[type="checkbox"]')];
 
-  // A choice of a filter is applied at once. The box in the head of a column selects all rows of the page.
+  // The arrow keys choose one option after the other, so a choice by the keyboard waits for the button of the filter.
+  let isByKey = false;
+  document.addEventListener('pointerdown', () => (isByKey = false), true);
+  document.addEventListener('keydown', () => (isByKey = true), true);
+
+  // A choice of a filter by the pointer is applied at once. The box in the head of a column selects all rows of the page.
   document.addEventListener('change', ({ target }) => {
-    if (target.matches('form.filter select')) target.form.requestSubmit();
+    if (target.matches('form.filter select') && !isByKey) target.form.requestSubmit();
     const table = target.matches('input[type="checkbox"]') ? target.closest('table') : null;
     const all = table === null ? null : table.querySelector('thead input.all');
     if (all === null) return;
