@@ -15,9 +15,14 @@ export function sessionCookie(session: string | null, headers: IncomingHttpHeade
   return [...parts, `Max-Age=${lifetime}`, ...(isHttps(headers) ? ['Secure'] : [])].join('; ');
 }
 
-/** With HTTPS the name has a prefix that makes browsers refuse such a cookie from another host or over plain HTTP. */
+/**
+ * Browsers share the cookies of a host between its ports, so the name has the port: a person may be logged in to several daemons of one
+ * machine. With HTTPS the name has a prefix that makes browsers refuse such a cookie from another host or over plain HTTP.
+ */
 function cookieName(headers: IncomingHttpHeaders): string {
-  return isHttps(headers) ? `__Host-${COOKIE}` : COOKIE;
+  const port = /:(\d+)$/.exec(headers.host ?? '')?.[1];
+  const name = port === undefined ? COOKIE : `${COOKIE}_${port}`;
+  return isHttps(headers) ? `__Host-${name}` : name;
 }
 
 /**

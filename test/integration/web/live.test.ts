@@ -21,7 +21,7 @@ describe('the stream of changes', () => {
     socket.setEncoding('utf8').on('close', () => (stream.open = false));
     socket.on('error', () => undefined);
     if (reads) socket.on('data', (text: string) => (stream.text += text));
-    socket.write(`GET /live HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`);
+    socket.write(`GET /live HTTP/1.1\r\nHost: ${new URL(web.url).host}\r\nCookie: ${cookie}\r\n\r\n`);
     return stream;
   }
   const changes = ({ text }: { text: string }) => text.match(/event: change/g)?.length ?? 0;
@@ -80,7 +80,7 @@ describe('the stream of changes', () => {
     const socket = connect(Number(new URL(other.url).port), '127.0.0.1');
     let said = '';
     socket.setEncoding('utf8').on('data', (text: string) => (said += text));
-    socket.write(`GET /live HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`);
+    socket.write(`GET /live HTTP/1.1\r\nHost: ${new URL(other.url).host}\r\nCookie: ${cookie}\r\n\r\n`);
     await soon(() => said.includes('retry:'));
     await other.remove();
   });

@@ -133,11 +133,22 @@ describe('the web server', () => {
       const answer = await logIn();
       expect([answer.status, answer.headers.location]).toEqual([303, '/']);
       expect(answer.headers['set-cookie']).toEqual([
-        expect.stringMatching(/^dpp_sync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/),
+        expect.stringMatching(/^dpp_sync_session_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/),
       ]);
       expect((await ask('/', { headers: { cookie: cookieOf(answer) } })).status).toBe(200);
       const behindTls = await logIn(WEB_TOKEN, { headers: { 'x-forwarded-proto': 'https' } });
       expect(behindTls.headers['set-cookie']?.[0]).toMatch(/; Secure$/);
+    });
+
+    it('the login stays when the person logs in to another daemon of the same machine', async () => {
+      const [here = '', there = ''] = [url, 'http://127.0.0.1:65535'].map((other) => new URL(other).host);
+      const cookies: string[] = [];
+      for (const host of [here, there])
+        cookies.push(cookieOf(await logIn(WEB_TOKEN, { headers: { host, origin: `http://${host}` } })));
+      // A browser keeps one cookie of each name for a host, whatever the port is.
+      const jar = new Map(cookies.map((cookie) => cookie.split('=', 2) as [string, string]));
+      const cookie = [...jar].map((pair) => pair.join('=')).join('; ');
+      for (const host of [here, there]) expect((await ask('/', { headers: { host, cookie } })).status).toBe(200);
     });
 
     it('the login leads to a page of this server alone', async () => {
