@@ -1,4 +1,5 @@
 import {
+  countMembers,
   damagedFields,
   damageIssue,
   EACH,
@@ -212,22 +213,6 @@ function kindOf(value: JsonValue): string {
   if (value === null) return 'null';
   if (typeof value === 'object' && !Array.isArray(value)) return 'an object';
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
-}
-
-/**
- * How many members all objects in a value have. If a name is repeated, this is less than in the text, because only the
- * last one is kept.
- */
-function countMembers(value: JsonValue): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  let count = 0;
-  if (Array.isArray(value)) for (const entry of value) count += countMembers(entry);
-  else
-    for (const entry of Object.values(value)) {
-      count++;
-      if (typeof entry === 'object') count += countMembers(entry);
-    }
-  return count;
 }
 
 /** True if the object has these members with these values. */

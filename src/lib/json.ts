@@ -63,24 +63,93 @@ function exactNumber(_name: string, value: JsonValue, context?: { source?: strin
   return !Number.isSafeInteger(value) && INTEGER.test(context.source) ? context.source : value;
 }
 
-/** A string with the colon that makes it a name, or a bracket. */
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/gs;
+/** An object that has a name twice. Only the last of the two values is in the parsed value. */
+export interface RepeatedName {
+  name: string;
+  /** The names and indexes that lead to the object. */
+  path: (string | number)[];
+}
+
+/**
+ * The objects of a JSON text that have a name twice.
+ *
+ * @param value the parsed text. If it has as many members as the text has names, no name is repeated, and the text is not
+ *   searched. Then this takes no longer than the parsing.
+ */
+export function repeatedNames(text: string, value: JsonValue): RepeatedName[] {
+  return countNames(text) === countMembers(value) ? [] : [...findRepeated(text)];
+}
 
 /** The first name that an object of valid JSON text has twice. */
 export function repeatedName(text: string): string | undefined {
-  const open: Set<string>[] = [];
-  for (const match of text.matchAll(TOKEN)) {
-    const [token, colon] = match;
-    if (token === '{' || token === '[') open.push(new Set());
+  for (const { name } of findRepeated(text)) return name;
+  return undefined;
+}
+
+/**
+ * How many members all objects in a value have. If a name is repeated, this is less than in the text, because only the
+ * last one is kept.
+ */
+export function countMembers(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) for (const entry of value) count += countMembers(entry);
+  else
+    for (const entry of Object.values(value)) {
+      count++;
+      if (typeof entry === 'object') count += countMembers(entry);
+    }
+  return count;
+}
+
+/** How many names of members a valid JSON text has: strings before a colon. */
+function countNames(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('"'); at !== -1; ) {
+    let next = text.indexOf('"', at + 1);
+    while (isEscaped(text, next)) next = text.indexOf('"', next + 1);
+    do next++;
+    while (isSpace(text.charCodeAt(next)));
+    if (text.charCodeAt(next) === COLON) count++;
+    at = text.indexOf('"', next);
+  }
+  return count;
+}
+
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** True if an odd number of backslashes is before a position. */
+function isEscaped(text: string, position: number): boolean {
+  let at = position;
+  while (text.charCodeAt(at - 1) === BACKSLASH) at--;
+  return (position - at) % 2 === 1;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+/** A string with the colon that makes it a name, a bracket, or a comma. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\],]/gs;
+
+function* findRepeated(text: string): Generator<RepeatedName> {
+  /** The open objects with their names so far, and the open lists. `at` is the present name or index. */
+  const open: { names: Set<string> | null; at: string | number }[] = [];
+  for (const [token, colon] of text.matchAll(TOKEN)) {
+    const last = open.at(-1);
+    if (token === '{') open.push({ names: new Set(), at: '' });
+    else if (token === '[') open.push({ names: null, at: 0 });
     else if (token === '}' || token === ']') open.pop();
-    else if (colon !== undefined) {
+    else if (token === ',') {
+      if (typeof last?.at === 'number') last.at++;
+    } else if (colon !== undefined && last !== undefined) {
       const name = JSON.parse(token.slice(0, -colon.length)) as string;
-      const names = open.at(-1);
-      if (names?.has(name)) return name;
-      names?.add(name);
+      if (last.names?.has(name)) yield { name, path: open.slice(0, -1).map(({ at }) => at) };
+      last.names?.add(name);
+      last.at = name;
     }
   }
-  return undefined;
 }
 
 /**

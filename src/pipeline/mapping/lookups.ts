@@ -22,7 +22,7 @@ import {
   type JsonObject,
   type JsonValue,
   parseExactly,
-  repeatedName,
+  repeatedNames,
 } from '../../lib/json.ts';
 import { suggest } from '../../lib/text/suggest.ts';
 import { MappingError, type MappingProblem } from './mapping-error.ts';
@@ -274,8 +274,8 @@ function parsedCsv<Row>(text: string, options: Options): Result<{ record: Row; i
 function parsedJson(text: string): Result<JsonValue, string> {
   try {
     const value = parseExactly(text);
-    const name = repeatedName(text);
-    return name === undefined ? ok(value) : err(`has the name "${shown(name)}" twice in one object.`);
+    const [repeated] = repeatedNames(text, value);
+    return repeated === undefined ? ok(value) : err(`has the name "${shown(repeated.name)}" twice in one object.`);
   } catch (error) {
     return err(`is not valid JSON: ${messageOf(error)}.`);
   }

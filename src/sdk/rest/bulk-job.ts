@@ -1,14 +1,15 @@
 // Bulk jobs: the server writes all rows into a file, and its state shows when the file is complete.
 
 import { systemClock } from '../../lib/clock.ts';
-import { isJsonObject, type JsonValue, memberOf, parseExactly } from '../../lib/json.ts';
+import { isJsonObject, type JsonValue, memberOf, parseExactly, repeatedNames } from '../../lib/json.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
 import { sourceFault } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
 import { textOf } from './placeholders.ts';
 import { type Asked, filled, incomplete, type RawPage, type RestRead } from './read-pass.ts';
+import { repeatedInRows } from './repeated-in-rows.ts';
 import { mergeParts } from './request-parts.ts';
-import type { RestAnswer } from './rest-client.ts';
+import type { RestAnswer, RestRequest } from './rest-client.ts';
 import type { RestPage } from './rest-options.ts';
 
 type BulkPage = RestPage & { by: 'bulkJob' };
@@ -33,17 +34,20 @@ export async function* readBulkRows(read: RestRead, asked: Asked): AsyncGenerato
   if (typeof address !== 'string') throw jobFault(read, `has ${JSON.stringify(address)} as the address of its file`);
   let lines = 0;
   let rows: JsonValue[] = [];
-  for await (const line of linesOf(read, address, count === null)) {
+  const repeated = new Map<JsonValue, string>();
+  for await (const { line, name } of linesOf(read, address, count === null)) {
     lines += 1;
+    if (name !== undefined) repeated.set(line, name);
     const isChild = page.parent !== undefined && isJsonObject(line) && memberOf(line, page.parent) !== undefined;
     if (isChild !== page.children) continue;
     rows.push(line);
     if (rows.length < ROWS_AT_ONCE) continue;
-    yield { rows, answer: started, total: null, isLast: false };
+    yield { rows, answer: started, total: null, isLast: false, repeated };
     rows = [];
+    repeated.clear();
   }
   if (count !== null && count !== lines) throw jobFault(read, `has ${count} lines, and its file has ${lines}`);
-  yield { rows, answer: started, total: null, isLast: true };
+  yield { rows, answer: started, total: null, isLast: true, repeated };
 }
 
 function jobFault({ name }: RestRead, what: string): Error {
@@ -69,7 +73,12 @@ async function finishedJob(
   const values = asked.kind === 'since' ? { since: asked.since } : {};
   const start = filled({ ...stream, ...parts }, values, client);
   // A repeated start could begin a second job, so a start without an answer is not repeated.
-  const started = await client.request({ ...start, what: `the bulk job of ${name}`, onError: 'incomplete' }, signal);
+  const ask = async (asked: Omit<RestRequest, 'accepts'>): Promise<RestAnswer> => {
+    const answer = await client.request(asked, signal);
+    repeatedInRows(answer, [], { what: asked.what, fail: incomplete });
+    return answer;
+  };
+  const started = await ask({ ...start, what: `the bulk job of ${name}`, onError: 'incomplete' });
   const job = valueAt(started.document, page.job) ?? null;
   if (typeof job !== 'string' && typeof job !== 'number') {
     throw sourceFault(
@@ -82,7 +91,7 @@ async function finishedJob(
   const begin = systemClock.ticks();
   for (;;) {
     const request = filled(page.status, { job }, client);
-    const answer = await client.request({ ...request, what: `the state of the bulk job of ${name}`, onError }, signal);
+    const answer = await ask({ ...request, what: `the state of the bulk job of ${name}`, onError });
     const state = valueAt(answer.document, page.state) ?? null;
     const text = textOf(state);
     if (page.done.includes(text)) return { started, ended: answer };
@@ -104,17 +113,24 @@ function countIn(answer: RestAnswer, path: NonNullable<BulkPage['count']>, name:
   });
 }
 
+interface Line {
+  line: JsonValue;
+  /** A name that an object in the line has twice. */
+  name: string | undefined;
+}
+
 /** @param needsLength true if nothing else shows that the file is whole */
-async function* linesOf(read: RestRead, address: string, needsLength: boolean): AsyncGenerator<JsonValue> {
+async function* linesOf(read: RestRead, address: string, needsLength: boolean): AsyncGenerator<Line> {
   const { client, name, signal } = read;
   const what = `The file of the bulk job of ${name}`;
   const body = await client.openResult(address, { what, needsLength }, signal);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let number = 0;
   let rest = '';
-  const parsed = (text: string): JsonValue => {
+  const parsed = (text: string): Line => {
     try {
-      return parseExactly(text);
+      const line = parseExactly(text);
+      return { line, name: repeatedNames(text, line)[0]?.name };
     } catch {
       throw jobFault(read, `has a file whose line ${number} is not JSON`);
     }

@@ -6,6 +6,7 @@ import { listMissing, shownMembers } from './page-places.ts';
 import { totalIn } from './pages.ts';
 import { MissingValue } from './placeholders.ts';
 import { filled, incomplete, type RestRead } from './read-pass.ts';
+import { repeatedInRows } from './repeated-in-rows.ts';
 import type { RestAnswer, RestRequest } from './rest-client.ts';
 import type { RestEach } from './rest-options.ts';
 import { signOfMore, successorIn } from './signs-of-more.ts';
@@ -15,6 +16,8 @@ export interface ChildRow {
   fields: JsonValue;
   /** Why its parts are unknown; null if they are known. */
   lack: string | null;
+  /** A name that an object in it has twice; null if there is none. */
+  repeated: string | null;
 }
 
 type Request = Pick<RestRequest, 'method' | 'url' | 'body' | 'headers'>;
@@ -47,7 +50,7 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
   const answer = await client.request({ ...request, what, onError: stream.onError, accepts: [404, 410] }, signal);
   if (answer.status >= 400) {
     const lack = `The server does not have the object that this row names (${answer.status}), so its parts are unknown.`;
-    return [{ fields: row, lack }];
+    return [{ fields: row, lack, repeated: null }];
   }
   const successor = successorIn(answer);
   if (successor !== null) {
@@ -58,20 +61,21 @@ export async function readChildren(read: RestRead, each: RestEach, row: JsonObje
   }
   const list = joinedLists(answer.document, each.rows);
   if (list !== undefined) assertWhole(list, { each, answer, what });
-  if (each.into !== undefined)
-    return [withMember(row, { into: each.into, rows: each.rows, document: answer.document, list })];
+  if (each.into !== undefined) return [withMember(row, { into: each.into, rows: each.rows, answer, list })];
   if (list === undefined) {
     throw sourceFault(`The answer for ${what} ${listMissing(answer.document, each.rows)}`, {
       suggestion: 'Correct `each.rows` of the stream, or the request of `each`.',
     });
   }
   const parent = parentValues(each, row);
+  const inRows = repeatedInRows(answer, list.rows, { what, fail: incomplete });
   return list.rows.map((child) => {
     const lack = list.lacking.has(child) ? LIST_LACKS : null;
-    if (!isJsonObject(child)) return { fields: child, lack };
+    const repeated = inRows.get(child) ?? null;
+    if (!isJsonObject(child)) return { fields: child, lack, repeated };
     const fields = { ...child };
     for (const [column, value] of parent) setMember(fields, column, value);
-    return { fields, lack };
+    return { fields, lack, repeated };
   });
 }
 
@@ -83,16 +87,17 @@ function withMember(
   {
     into,
     rows,
-    document,
+    answer: { document, repeated: inAnswer },
     list,
-  }: { into: string; rows: readonly PathStep[]; document: JsonValue; list: JoinedLists | undefined },
+  }: { into: string; rows: readonly PathStep[]; answer: RestAnswer; list: JoinedLists | undefined },
 ): ChildRow {
+  const repeated = inAnswer[0]?.name ?? null;
   const value = list?.rows ?? (rows.length === 0 ? document : valueAt(document, rows));
   const fields = { ...row };
   setMember(fields, into, value ?? null);
   const absent = `The answer for the parts of this row has nothing at ${formatDocumentPath(rows)}, so they are unknown. It has ${shownMembers(document)}.`;
-  if (value === undefined) return { fields, lack: absent };
-  return { fields, lack: list !== undefined && list.lacking.size > 0 ? LIST_LACKS : null };
+  if (value === undefined) return { fields, lack: absent, repeated };
+  return { fields, lack: list !== undefined && list.lacking.size > 0 ? LIST_LACKS : null, repeated };
 }
 
 /** @throws a `sourceFault` if an answer does not have all children of a row */

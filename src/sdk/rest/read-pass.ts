@@ -9,6 +9,7 @@ import { type JoinedLists, joinedLists } from './joined-lists.ts';
 import { CapReached, listMissing, type PagedBy, type PlaceOfPage, Shifted } from './page-places.ts';
 import { firstPlace, nextPlace, totalIn } from './pages.ts';
 import { fill, fillPath, type PlaceholderValues, placeholdersIn, textOf } from './placeholders.ts';
+import { repeatedInRows } from './repeated-in-rows.ts';
 import { mergeParts } from './request-parts.ts';
 import type { RestAnswer, RestClient, RestRequest } from './rest-client.ts';
 import type { RestStream } from './rest-options.ts';
@@ -37,6 +38,8 @@ export interface RawPage {
   isLast: boolean;
   /** Those of the rows that are elements without the list that the path of the rows names. */
   lacking?: ReadonlySet<JsonValue>;
+  /** Those of the rows in which an object has a name twice, each with this name. */
+  repeated?: ReadonlyMap<JsonValue, string>;
 }
 
 /** How the reader of a pass sees its rows. */
@@ -104,6 +107,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
       return;
     }
     const found = rowsIn(answer, stream, what);
+    const repeated = repeatedInRows(answer, found.rows, { what, fail: incomplete });
     if (found.rows.length > 0 && isDeepStrictEqual(found.rows, rowsBefore)) {
       if ('end' in page && page.end === 'total' && totalIn(answer, page.total, what) === count()) {
         // Nothing is left, and some servers give the last page again for the page beyond the end.
@@ -131,7 +135,7 @@ export async function* rawPages(read: RestRead, asked: Asked, { count, nameOf }:
     }
     const current = { rows, answer, total };
     // The caller counts the rows of a page before the end is decided.
-    const held: RawPage = { ...current, isLast: false, lacking: found.lacking };
+    const held: RawPage = { ...current, isLast: false, lacking: found.lacking, repeated };
     const counted = count();
     yield held;
     // Pages without rows are no sign of a circle: some servers filter a page after they have cut it.

@@ -25,7 +25,7 @@ import {
 import { createRowPages, type Progress, rowOf } from './rest-rows.ts';
 import { assertTotal, type PassPage, passOf } from './row-passes.ts';
 import { formatSince } from './since.ts';
-import { assertNotAllGone, goneRow, isGone } from './tombstones.ts';
+import { assertNotAllGone, goneRow, isTombstone } from './tombstones.ts';
 
 /** How often a read begins again because rows have moved, or because `onError: restart` asks for it. */
 const PASSES_MAX = 3;
@@ -54,9 +54,11 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
         opened ??= openedAt(page.answer);
         if (page.total !== null) totals.push(page.total);
         last = page;
-        for (const { fields, name: rowName, isRepeated, isAmbiguous, isGiven, lack, length } of page.rows) {
-          counts[isGone(read, fields) ? 'gone' : 'there'] += 1;
-          if (isGone(read, fields)) continue;
+        for (const row of page.rows) {
+          const { fields, name: rowName, isRepeated, isAmbiguous, isGiven, length } = row;
+          const isLeftOut = isTombstone(read, row);
+          counts[isLeftOut ? 'gone' : 'there'] += 1;
+          if (isLeftOut) continue;
           if (isAmbiguous) throw new Shifted(ambiguousText(read, fields, page));
           // A row with the same content is the same row.
           if (isRepeated && !isUndisturbed(stream)) {
@@ -64,7 +66,7 @@ export async function* readAll(read: RestRead): AsyncGenerator<Page> {
             moved.example ||= rowName ?? '';
           }
           if (isRepeated || isGiven) continue;
-          yield* pages.add(rowOf(read, fields, lack), length, progressOf(page));
+          yield* pages.add(rowOf(read, row), length, progressOf(page));
         }
       }
       assertTotal(read, totals, last);
@@ -137,9 +139,9 @@ export async function* readChanges(whole: RestRead, stored: JsonValue | null): A
         if (page.total !== null) totals.push(page.total);
         last = page;
         if ('since' in cursor) noteOlderRows(read, page, { since: cursor.since, warnings });
-        for (const { fields, lack, length } of page.rows) {
-          const row = isGone(read, fields) ? goneRow(read, fields) : rowOf(read, fields, lack);
-          yield* pages.add(row, length, progressOf(page));
+        for (const row of page.rows) {
+          const given = isTombstone(read, row) ? goneRow(read, row.fields) : rowOf(read, row);
+          yield* pages.add(given, row.length, progressOf(page));
         }
       }
       if (asked.kind !== 'link') assertTotal(read, totals, last);

@@ -3,7 +3,7 @@ import { Agent, request as send } from 'undici';
 import { fullJitterMs, systemClock } from '../../lib/clock.ts';
 import { Fault } from '../../lib/errors.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import { type JsonValue, parseExactly } from '../../lib/json.ts';
+import { type JsonValue, parseExactly, type RepeatedName, repeatedNames } from '../../lib/json.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import { type AnswerHeaders, throttledForMs } from '../../lib/retry-after.ts';
 import { formatPeriod } from '../../lib/text/amounts.ts';
@@ -40,6 +40,8 @@ export interface RestAnswer {
   status: number;
   headers: AnswerHeaders;
   document: JsonValue;
+  /** The objects of the document that have a name twice. */
+  repeated: readonly RepeatedName[];
   bytes: number;
   url: URL;
 }
@@ -205,9 +207,13 @@ export function createRestClient(
       }
       if (!isGood(status) && asked.accepts?.includes(status) !== true) throw refusal(what, answer, asked.url);
       if (status === NO_CONTENT) throw nothing(what, status);
-      let document: JsonValue;
+      let document: JsonValue = null;
+      let repeated: RepeatedName[] = [];
       try {
-        document = isGood(status) ? parseExactly(text.replace(/^\uFEFF/, '')) : null;
+        if (isGood(status)) {
+          document = parseExactly(text.replace(/^\uFEFF/, ''));
+          repeated = repeatedNames(text, document);
+        }
       } catch (error) {
         if (error instanceof RangeError) throw tooDeep(asked.what);
         // A cut answer and a page of a proxy look the same.
@@ -222,7 +228,7 @@ export function createRestClient(
         await later(throttledForMs(headers, Date.now()) ?? 2_000, refused.again);
         continue;
       }
-      return { status, headers, document, bytes: text.length, url: asked.url };
+      return { status, headers, document, repeated, bytes: text.length, url: asked.url };
     }
   }
 

@@ -3,13 +3,18 @@ import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../l
 import type { Page, SourceRow } from '../connector.ts';
 import { createPageBuffer } from '../page-buffer.ts';
 import { damagedFields, damageIssue } from '../text-values.ts';
+import type { ChildRow } from './child-rows.ts';
 import { textOf } from './placeholders.ts';
 import type { RestRead } from './read-pass.ts';
+import { repeatedIssue } from './repeated-in-rows.ts';
 
 const SHOWN_MAX = 1_000;
 
-/** A row from an element of an answer. @param lack why its parts are unknown; null if they are known */
-export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: JsonValue, lack: string | null): SourceRow {
+/** A row from an element of an answer. */
+export function rowOf(
+  { name, key }: Pick<RestRead, 'name' | 'key'>,
+  { fields: value, lack, repeated }: ChildRow,
+): SourceRow {
   if (!isJsonObject(value)) {
     const raw = JSON.stringify(value).slice(0, SHOWN_MAX);
     const message = `An element of the list is no object: ${raw.slice(0, 100)}.`;
@@ -27,6 +32,7 @@ export function rowOf({ name, key }: Pick<RestRead, 'name' | 'key'>, value: Json
     return damageIssue({ field, message, cure: 'Correct the text in the source system.' }, value[field]);
   });
   if (lack !== null) issues.push({ code: 'row.parts', message: lack });
+  if (repeated !== null) issues.push(repeatedIssue(repeated));
   const cut = cutListIn(value);
   if (cut !== null) {
     issues.push({

@@ -45,11 +45,13 @@ interface PassRow {
   isGiven: boolean;
   /** Why the parts of the row are unknown. */
   lack: string | null;
+  /** A name that an object in the row has twice. */
+  repeated: string | null;
 }
 
 const LIST_LACKS =
   'This element of the answer lacks the list that the path in `rows` of the stream names, so its rows are unknown.';
-const NEW_ROW = { isRepeated: false, isAmbiguous: false, isGiven: false, lack: null };
+const NEW_ROW = { isRepeated: false, isAmbiguous: false, isGiven: false };
 
 /**
  * Reads all pages once, and recognises rows that come again on a later page because they have moved. A row that comes again with other
@@ -70,7 +72,7 @@ export async function* passOf(
     stream.page.by === 'bulkJob'
       ? readBulkRows(read, asked)
       : rawPages(read, asked, { count: () => count, nameOf: (row) => (leadsToRows ? null : nameOf(read, row)) });
-  for await (const { rows, answer, total, isLast, lacking } of raw) {
+  for await (const { rows, answer, total, isLast, lacking, repeated: inRows } of raw) {
     number += 1;
     const own = new Set<string>();
     const listed = rows.map((row): PassRow => {
@@ -81,7 +83,8 @@ export async function* passOf(
       // Two rows of one answer with the same key are no row that has moved, so both are given.
       const name = isSecond && !leadsToRows ? content : named;
       const lack = lacking?.has(row) === true ? LIST_LACKS : null;
-      if (name === null) return { fields: row, name, length, mark: null, ...NEW_ROW, lack };
+      const repeated = inRows?.get(row) ?? null;
+      if (name === null) return { fields: row, name, length, mark: null, ...NEW_ROW, lack, repeated };
       own.add(name);
       const mark = markOf(name, content);
       const before = seen.look(mark);
@@ -97,6 +100,7 @@ export async function* passOf(
         isAmbiguous: isOther && !leadsToRows,
         isGiven: isKnown || (leadsToRows && (isOther || isSecond)),
         lack,
+        repeated,
       };
     });
     count += listed.filter(({ isRepeated }) => !isRepeated).length;
@@ -148,7 +152,12 @@ async function* withChildren(
       const { fields } = row;
       if (!isJsonObject(fields) || isGone(read, fields) || !isAsked(row)) return [row];
       const children = await readChildren({ ...read, signal }, each, fields);
-      return children.map((child) => ({ ...row, ...child, length: jsonOf(child.fields, read.name).length }));
+      return children.map((child) => ({
+        ...row,
+        ...child,
+        repeated: child.repeated ?? row.repeated,
+        length: jsonOf(child.fields, read.name).length,
+      }));
     });
     yield { rows: rows.flat(), of };
   }

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts
 import { percentDecoded } from '../../lib/text/percent.ts';
 import type { SourceRow } from '../connector.ts';
 import { formatDocumentPath, valueAt } from '../document-path.ts';
+import type { ChildRow } from './child-rows.ts';
 import { textOf } from './placeholders.ts';
 import { incomplete, type RestRead } from './read-pass.ts';
 import { rowOf } from './rest-rows.ts';
@@ -15,6 +16,11 @@ export function isGone({ stream }: RestRead, fields: JsonValue): boolean {
   const found = valueAt(fields, gone.at);
   if (found === undefined || NOT_GONE.test(textOf(found))) return false;
   return gone.contains === undefined || textOf(found).includes(gone.contains);
+}
+
+/** The same for a row of a pass. If a name is in it twice, the key or the sign may be another one, so it is no tombstone. */
+export function isTombstone(read: RestRead, { fields, repeated }: Pick<ChildRow, 'fields' | 'repeated'>): boolean {
+  return repeated === null && isGone(read, fields);
 }
 
 /** The values of a flag or a time of deletion of records that are there. */
@@ -38,7 +44,7 @@ export function goneRow(read: RestRead, fields: JsonValue): SourceRow {
     const value = valueAt(fields, path) ?? null;
     key[column] = gone?.entityId === true && typeof value === 'string' ? keyInEntityId(value, column) : value;
   }
-  return { ...rowOf(read, key, null), isGone: true };
+  return { ...rowOf(read, { fields: key, lack: null, repeated: null }), isGone: true };
 }
 
 /**

@@ -55,6 +55,31 @@ const read = (stream: object = JOB, request: Parameters<typeof readRest>[2] = {}
   );
 
 describe('a bulk job', () => {
+  it('has an issue for a line in which an object has a name twice', async () => {
+    file = () => ({ text: '{"id":1}\n{"id":2,"name":"a","name":"b"}\n{"id":3}\n' });
+    job.lines = 3;
+    const { rows, error } = await read();
+    expect([error, idsOf(rows)]).toEqual([null, [1, 2, 3]]);
+    expect(rows.map(({ issues }) => issues?.map(({ code }) => code))).toEqual([
+      undefined,
+      ['row.duplicate'],
+      undefined,
+    ]);
+  });
+
+  it('is not read if the answer about it has a name twice', async () => {
+    const { base } = storage;
+    await server.close();
+    server = await startRestServer(({ path }) =>
+      path === '/jobs'
+        ? { body: { id: 7 } }
+        : { text: `{"state":"DONE","lines":8,"file":"${base}/a","file":"${base}/b"}` },
+    );
+    expect((await read()).error?.message).toContain(
+      'The answer for the state of the bulk job of items has the name "file" twice in the object at $',
+    );
+  });
+
   it('gives the lines without a parent, or those with one', async () => {
     expect(idsOf((await read()).rows)).toEqual([1, 2, 3, 4]);
     const children = await read({ ...JOB, page: { ...JOB.page, children: true } });
