@@ -6,6 +6,7 @@ import { CAUSE_TYPES } from '../domain/advice.ts';
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
 import { PASSPORT_STATES, PASSPORT_STATUSES } from '../domain/passport.ts';
+import { Json } from '../lib/json-schema.ts';
 
 /** A time: milliseconds since the Unix epoch in the program, and a text in a document. */
 export const Time = z.codec(
@@ -36,7 +37,7 @@ export function documentOf(schema: z.core.$ZodType, value: unknown): unknown {
   });
   return Object.fromEntries(members);
 }
-const Fields = z.record(z.string(), z.json());
+const Fields = z.record(z.string(), Json);
 const Kind = z.enum(SUBJECT_KINDS);
 export const ItemState = z.enum(DELIVERY_STATES);
 export const Count = z.number().int().nonnegative();
@@ -51,7 +52,7 @@ const Issue = z.strictObject({
   code: z.string(),
   message: z.string(),
   field: z.string().optional(),
-  value: z.json().optional(),
+  value: Json.optional(),
   expression: z.string().optional(),
   lookup: z.string().optional(),
   cure: z.string().optional(),
@@ -67,7 +68,7 @@ export const Reason = z.strictObject({
   afterDoubt: z.literal(true).optional(),
   since: Time.optional(),
   lookAgain: z.literal(true).optional(),
-  answeredId: z.json().optional(),
+  answeredId: Json.optional(),
   words: z.string().optional(),
   atRest: z.literal(true).optional(),
 });
@@ -98,7 +99,7 @@ const summary = {
   name: z.string().nullable(),
   source: z.string().nullable(),
   state: ItemState,
-  remoteId: z.json(),
+  remoteId: Json,
   missing: z.boolean(),
   released: z.boolean(),
   reason: Reason.nullable(),
@@ -308,7 +309,7 @@ export const PassportRow = z.strictObject({
   naturalKey: z.string().nullable(),
   name: z.string().nullable(),
   source: z.string().nullable(),
-  remoteId: z.json().describe('The id of the product at the platform; null before it has one.'),
+  remoteId: Json.nullable().describe('The id of the product at the platform; null before it has one.'),
   state: z.enum(PASSPORT_STATES),
   holds: z.array(z.string()).describe('Why the passport waits, the first cause first. Empty if no cause is known.'),
   reason: Reason.nullable(),
@@ -391,3 +392,8 @@ export const TaskDocument = z.strictObject({
     .nullable()
     .describe('Null while it runs.'),
 });
+
+// Many answers have these parts. The OpenAPI document has each of them once, under its name.
+for (const [id, part] of Object.entries({ Place, Issue, Reason, BomNode, ItemDetail, Task: TaskDocument })) {
+  z.globalRegistry.add(part, { id });
+}

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { IDEMPOTENCY_KEY } from '../domain/delivery/delivery.ts';
 import type { Outcome } from '../domain/delivery/outcome.ts';
 import type { Listing, ListOptions, OnPage, PdfResult } from '../domain/ports/target.ts';
+import { Json } from '../lib/json-schema.ts';
 import { worked } from './documents.ts';
 import type { FileOperation } from './operation.ts';
 import type { PlatformContext } from './runtime.ts';
@@ -35,7 +36,7 @@ export const reportList: FileOperation<z.infer<typeof Nothing>, Listing> = {
 };
 
 const ReportCreateRequest = z.strictObject({
-  body: z.record(z.string(), z.json()),
+  body: z.record(z.string(), Json),
   idempotencyKey: z.string().regex(IDEMPOTENCY_KEY),
 });
 export type ReportCreateRequest = z.infer<typeof ReportCreateRequest>;

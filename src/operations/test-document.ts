@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ITEM_KINDS } from '../domain/item.ts';
+import { Json } from '../lib/json-schema.ts';
 import { Count } from './documents.ts';
 
 const Difference = z.strictObject({
@@ -9,8 +10,8 @@ const Difference = z.strictObject({
     .strictObject({ kind: z.enum(ITEM_KINDS), key: z.string() })
     .nullable()
     .describe('The item of the place; null if it belongs to none.'),
-  expected: z.json().optional().describe('Absent if the case has nothing at the place.'),
-  got: z.json().optional().describe('Absent if the row gives nothing at the place.'),
+  expected: Json.optional().describe('Absent if the case has nothing at the place.'),
+  got: Json.optional().describe('Absent if the row gives nothing at the place.'),
 });
 
 const TestedCase = z.strictObject({

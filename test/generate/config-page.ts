@@ -6,6 +6,8 @@ import type { ConnectorSchemas } from '../../src/config/connectors.ts';
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-walk.ts';
 import { FIELD_TYPES, fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../../src/domain/item.ts';
 import { Profile } from '../../src/domain/profile.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import { shareDefinitions } from '../../src/lib/json-schema.ts';
 import { cell, schemaSections } from './schema-tables.ts';
 
 const INTRODUCTION = `# Configuration
@@ -141,7 +143,8 @@ export function configJsonSchema(connectors: readonly ConnectorSchemas[]): Schem
     ...source.properties['connector'],
     anyOf: [{ enum: connectors.map((connector) => connector.id) }, PLACEHOLDER],
   };
-  source.allOf = connectors.map(connectorRule);
+  const $defs: JsonObject = {};
+  source.allOf = connectors.map((connector) => connectorRule(connector, $defs));
   mapping.anyOf = [{ required: ['module'] }, { required: ['to', 'key', 'fields'] }];
   mapping.allOf = ITEM_KINDS.map((kind) => ({
     if: { properties: { to: { const: kind } }, required: ['to'] },
@@ -155,6 +158,7 @@ export function configJsonSchema(connectors: readonly ConnectorSchemas[]): Schem
     title: 'dpp-sync.yaml',
     description: 'The config file of dpp-sync. Generated; see docs/configuration.md.',
     ...config,
+    $defs,
   };
 }
 
@@ -172,10 +176,14 @@ export function casesJsonSchema(): SchemaTree {
 /**
  * The rule for a connector: if a source uses it, its options must fit. Without `streams`, the options of the single
  * stream are among them.
+ *
+ * @param $defs gets the definitions of the connector's schemas
  */
-function connectorRule(connector: ConnectorSchemas): SchemaTree {
-  const options = withPlaceholders(schemaTreeOf(connector.options)).properties ?? {};
-  const { properties: stream = {}, required = [] } = withPlaceholders(schemaTreeOf(connector.streamOptions));
+function connectorRule(connector: ConnectorSchemas, $defs: JsonObject): SchemaTree {
+  const ruleOf = (schema: ConnectorSchemas['options']): SchemaTree =>
+    withPlaceholders(shareDefinitions(schemaTreeOf(schema) as JsonObject, '#/$defs', $defs) as SchemaTree);
+  const { properties: options = {} } = ruleOf(connector.options);
+  const { properties: stream = {}, required = [] } = ruleOf(connector.streamOptions);
   const key = schemaTreeOf(StreamKey);
   return {
     if: { properties: { connector: { const: connector.id } }, required: ['connector'] },
@@ -206,7 +214,10 @@ function withPlaceholders(tree: SchemaTree): SchemaTree {
   if (typeof tree.additionalProperties === 'object') {
     inner.additionalProperties = withPlaceholders(tree.additionalProperties);
   }
-  if (tree.anyOf) inner.anyOf = [...tree.anyOf, PLACEHOLDER];
+  // Where a placeholder decides between forms, several of them fit.
+  const { oneOf, anyOf = oneOf } = inner;
+  if (anyOf) inner.anyOf = [...anyOf.map(withPlaceholders), PLACEHOLDER];
+  delete inner.oneOf;
   return inner;
 }
 

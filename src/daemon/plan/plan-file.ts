@@ -8,11 +8,11 @@ import { PLANNED_ACTIONS, PLANNED_WRITES, type PlannedItem } from '../../domain/
 import { type Fault, fileReasonOf } from '../../lib/errors.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { Json } from '../../lib/json-schema.ts';
 
 /** A longer line is no item: a payload has at most some hundred kilobytes. */
 const LINE_MAX = 16_000_000;
 
-const Json: z.ZodType<JsonValue> = z.json();
 const Head = z.object({
   type: z.literal('plan'),
   version: z.literal(1),

@@ -11,6 +11,7 @@ import {
 } from '../../domain/mapping.ts';
 import { err, messageOf, type Result } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { Json } from '../../lib/json-schema.ts';
 import { country } from './functions/country.ts';
 import { date } from './functions/date.ts';
 import { decimal } from './functions/decimal.ts';
@@ -57,7 +58,7 @@ const RefusedRow = z.strictObject({
         code: z.string().min(1).max(100),
         message: z.string().min(1).max(2000),
         field: z.string().max(200).optional(),
-        value: z.json().optional(),
+        value: Json.optional(),
         cure: z.string().max(2000).optional(),
       }),
     )

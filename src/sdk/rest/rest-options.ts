@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { Json } from '../../lib/json-schema.ts';
 import { Auth } from './auth-options.ts';
 import { Address, Path, RelativePath, Secrets, Text, Time } from './option-types.ts';
 import { isTimeFormat } from './since.ts';
 
-/** Any JSON, in which texts may have placeholders. */
-const Json: z.ZodType<JsonValue> = z.json() as z.ZodType<JsonValue>;
-const Members = z.record(z.string(), Json) as unknown as z.ZodType<JsonObject>;
+/** The members may be any JSON, in which texts may have placeholders. */
+const Members: z.ZodType<JsonObject> = z.record(z.string(), Json);
 
 /** The parts of a request that later parts add to, as `mergeParts` says. */
 const REQUEST_PARTS = {

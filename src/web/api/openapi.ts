@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
+import { shareDefinitions } from '../../lib/json-schema.ts';
 import { TAGS, type Tag } from '../../operations/operation.ts';
 import { Problem } from '../server/answers.ts';
 import type { ApiOperation } from './operation.ts';
@@ -20,11 +21,14 @@ const ROLE_TEXTS = {
 
 /** The OpenAPI 3.1 document of the admin API, made from the schemas that check its requests. */
 export function openApiDocument(operations: readonly ApiOperation[], version: string): JsonObject {
+  const schemas: JsonObject = {};
+  const jsonSchema = jsonSchemasInto(schemas);
+  schemas['Problem'] = jsonSchema(Problem, 'output');
   const paths: Record<string, Record<string, JsonObject>> = {};
   for (const operation of operations) {
     const path = `/api/v1${operation.path.replace(/:(\w+)/g, '{$1}')}`;
     const methods = paths[path] ?? {};
-    methods[operation.method.toLowerCase()] = describe(operation);
+    methods[operation.method.toLowerCase()] = describe(operation, jsonSchema);
     paths[path] = methods;
   }
   return {
@@ -40,18 +44,24 @@ export function openApiDocument(operations: readonly ApiOperation[], version: st
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      schemas: { Problem: jsonSchema(Problem, 'output') },
+      schemas,
     },
   };
 }
 
-function describe({ id, summary, tag, role, params, query, body, answer }: ApiOperation): JsonObject {
+function describe(
+  { id, summary, tag, role, params, query, body, answer }: ApiOperation,
+  jsonSchema: JsonSchemaOf,
+): JsonObject {
   return {
     operationId: id,
     summary,
     description: ROLE_TEXTS[role],
     tags: [tag],
-    parameters: [...parametersOf(params, 'path'), ...parametersOf(query, 'query')],
+    parameters: [
+      ...parametersOf(jsonSchema(params, 'input'), 'path'),
+      ...parametersOf(jsonSchema(query, 'input'), 'query'),
+    ],
     ...(body === null
       ? {}
       : {
@@ -74,8 +84,8 @@ function describe({ id, summary, tag, role, params, query, body, answer }: ApiOp
   };
 }
 
-function parametersOf(schema: z.ZodObject, where: 'path' | 'query'): JsonObject[] {
-  const { properties = {}, required = [] } = jsonSchema(schema, 'input') as {
+function parametersOf(schema: JsonObject, where: 'path' | 'query'): JsonObject[] {
+  const { properties = {}, required = [] } = schema as {
     properties?: Record<string, JsonObject>;
     required?: string[];
   };
@@ -89,7 +99,16 @@ function parametersOf(schema: z.ZodObject, where: 'path' | 'query'): JsonObject[
 }
 
 /** The JSON Schema of a zod schema, without the line that names the dialect. */
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const { $schema: _dialect, ...described } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' });
-  return described as JsonObject;
+type JsonSchemaOf = (schema: z.ZodType, io: 'input' | 'output') => JsonObject;
+
+/** The schemas that have a name are in `components` once, because several answers have them, or they contain themselves. */
+function jsonSchemasInto(components: JsonObject): JsonSchemaOf {
+  return (schema, io) => {
+    const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
+      io,
+      unrepresentable: 'any',
+      reused: 'inline',
+    });
+    return shareDefinitions(described as JsonObject, '#/components/schemas', components);
+  };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -7,6 +7,7 @@ import { CasesFile } from '../../../src/config/cases.ts';
 import { Config } from '../../../src/config/config.ts';
 import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema/schema-walk.ts';
 import { Profile } from '../../../src/domain/profile.ts';
+import type { JsonValue } from '../../../src/lib/json.ts';
 import { casesJsonSchema, configJsonSchema } from '../../generate/config-page.ts';
 import { generatedFiles } from '../../generate/generated-files.ts';
 import { REPOSITORY } from '../../support/worlds/config-folder.ts';
@@ -22,8 +23,24 @@ function undescribed(tree: SchemaTree, path: string): string[] {
   });
 }
 
+/** The part of a document to which a reference such as `#/$defs/JsonValue` leads; undefined if it leads nowhere. */
+function partAt(document: unknown, reference: string): unknown {
+  return reference
+    .replace('#/', '')
+    .split('/')
+    .reduce((at, name) => (at as Record<string, unknown> | undefined)?.[name], document);
+}
+
+/** Each `$ref` within a value. */
+function referencesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === '$ref' && typeof member === 'string' ? [member] : referencesIn(member),
+  );
+}
+
 /** A small validator of JSON Schema. It knows the keywords of the generated schema, and reports an error for any other keyword. */
-function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
+function violations(tree: SchemaTree, value: unknown, path = '', root = tree): string[] {
   const found: string[] = [];
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const type = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
@@ -47,29 +64,33 @@ function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
         break;
       case 'properties':
         for (const [name, member] of Object.entries(tree.properties ?? {})) {
-          if (name in members) found.push(...violations(member, members[name], `${path}.${name}`));
+          if (name in members) found.push(...violations(member, members[name], `${path}.${name}`, root));
         }
         break;
       case 'additionalProperties':
         for (const name of Object.keys(members)) {
           if (tree.properties && Object.hasOwn(tree.properties, name)) continue;
           if (rule === false) found.push(`${path}.${name}: unknown`);
-          if (typeof rule === 'object') found.push(...violations(rule as SchemaTree, members[name], `${path}.${name}`));
+          if (typeof rule === 'object')
+            found.push(...violations(rule as SchemaTree, members[name], `${path}.${name}`, root));
         }
         break;
       case 'items':
         if (Array.isArray(value))
-          found.push(...value.flatMap((entry, at) => violations(rule as SchemaTree, entry, `${path}[${at}]`)));
+          found.push(...value.flatMap((entry, at) => violations(rule as SchemaTree, entry, `${path}[${at}]`, root)));
         break;
       case 'anyOf':
-        if (!tree.anyOf?.some((form) => violations(form, value).length === 0)) found.push(`${path}: no form fits`);
+        if (!tree.anyOf?.some((form) => fits(form, value, root))) found.push(`${path}: no form fits`);
+        break;
+      case '$ref':
+        found.push(...violations(partAt(root, String(rule)) as SchemaTree, value, path, root));
         break;
       case 'allOf':
-        found.push(...(tree.allOf ?? []).flatMap((form) => violations(form, value, path)));
+        found.push(...(tree.allOf ?? []).flatMap((form) => violations(form, value, path, root)));
         break;
       case 'if':
-        if (violations(rule as SchemaTree, value).length === 0)
-          found.push(...violations(tree['then'] as SchemaTree, value, path));
+        if (fits(rule as SchemaTree, value, root))
+          found.push(...violations(tree['then'] as SchemaTree, value, path, root));
         break;
       case 'pattern':
         if (typeof value === 'string' && !new RegExp(String(rule)).test(value)) found.push(`${path}: pattern`);
@@ -101,6 +122,8 @@ function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
       case 'title':
       case '$schema':
       case '$id':
+      case '$defs':
+      case 'format':
         break;
       default:
         throw new Error(`the keyword ${keyword} at ${path} is not known here`);
@@ -109,12 +132,23 @@ function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
   return found;
 }
 
+const fits = (tree: SchemaTree, value: unknown, root: SchemaTree): boolean =>
+  violations(tree, value, '', root).length === 0;
+
 const connectors = await loadBuiltIn();
 
 describe('what is generated from the config tree', () => {
   it.each(Object.keys(generatedFiles()))('%s is as the code says (else: npm run generate)', (path) => {
     expect(readFileSync(join(REPOSITORY, path), 'utf8')).toBe(generatedFiles()[path]);
   });
+
+  it.each(Object.keys(generatedFiles()).filter((path) => path.endsWith('.json')))(
+    'each reference in %s leads to a part of the document',
+    (path) => {
+      const document = JSON.parse(generatedFiles()[path] ?? '') as JsonValue;
+      expect(referencesIn(document).filter((reference) => partAt(document, reference) === undefined)).toEqual([]);
+    },
+  );
 
   it('the generated documents describe every key of the config, the profile and the connectors', () => {
     const trees = [
@@ -134,8 +168,13 @@ describe('the JSON Schema', () => {
     never
   >;
 
-  it('the JSON Schema fits the example config', () => {
-    expect(violations(schema, example)).toEqual([]);
+  const shipped = ['dpp-sync.example.yaml', 'dpp-sync.container.yaml', 'demo/dpp-sync.yaml'];
+  const presets = readdirSync(join(REPOSITORY, 'config/presets')).map((name) => `presets/${name}`);
+
+  it.each([...shipped, ...presets])('the JSON Schema fits config/%s', (path) => {
+    expect(violations(schema, parse(readFileSync(join(REPOSITORY, 'config', path), 'utf8'), { merge: true }))).toEqual(
+      [],
+    );
   });
 
   it.each([
@@ -173,5 +212,13 @@ describe('the JSON Schema', () => {
   it('the JSON Schema lets a placeholder stand for any value', () => {
     const changed = { ...example, web: { port: '${PORT}', token: '${T}' }, passports: { publish: '${PUBLISH:-auto}' } };
     expect(violations(schema, changed)).toEqual([]);
+    const page = { by: 'offset', size: '${SIZE}' };
+    const source = {
+      id: 'erp',
+      connector: 'rest',
+      options: { base: '${URL}', get: 'items', key: ['id'], page, query: { limit: '{{size}}' }, changes: '${CHANGES}' },
+      mappings: [{ to: 'product', key: 'row.id', fields: {} }],
+    };
+    expect(violations(schema, { target: example['target'], sources: [source] })).toEqual([]);
   });
 });
