@@ -40,6 +40,7 @@ export async function runCli(argv: readonly string[], streams: Streams = process
     ownStart,
   });
   let exitCode = 0;
+  let isDone = false;
   let level: LogLevel = 'warn';
   let program: Command | null = null;
 
@@ -55,6 +56,11 @@ export async function runCli(argv: readonly string[], streams: Streams = process
     process.once('uncaughtException', (error) => {
       fail(error);
       process.exit(exitCode);
+    });
+    process.once('exit', (code) => {
+      if (isDone || (code !== 0 && code !== UNSETTLED)) return;
+      fail(new Error('The process ended before the command was done. A connector or a module may have ended it.'));
+      process.exitCode = exitCode;
     });
   }
 
@@ -80,5 +86,9 @@ export async function runCli(argv: readonly string[], streams: Streams = process
     // commander also throws after it has shown help or the version.
     if (!(error instanceof CommanderError) || error.exitCode !== 0) fail(error);
   }
+  isDone = true;
   return exitCode;
 }
+
+/** The exit code of Node if nothing is left that could end the wait of the main module. */
+const UNSETTLED = 13;

@@ -7,7 +7,7 @@ import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { PLANNED_ACTIONS, PLANNED_WRITES, type PlannedItem } from '../../domain/plan.ts';
 import { type Fault, fileReasonOf } from '../../lib/errors.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { canonicalJson, type JsonObject } from '../../lib/json.ts';
 import { Json } from '../../lib/json-schema.ts';
 
 /** A longer line is no item: a payload has at most some hundred kilobytes. */

@@ -22,7 +22,7 @@ export async function* checkedPages(
   { connector, stream, mode, signal }: { connector: string; stream: string; mode: ReadMode; signal: AbortSignal },
 ): AsyncGenerator<Page> {
   const wrong = (what: string): Error =>
-    sourceFault(`The connector ${connector} gave ${what} of the stream ${stream}.`, {
+    sourceFault(`The connector ${connector} gave ${what} for the stream ${stream}.`, {
       suggestion: 'Correct the connector: the conformance kit of dpp-sync/sdk/testing finds such mistakes.',
     });
   let count = 0;
@@ -44,22 +44,25 @@ export async function* checkedPages(
       throw wrong('`beginAgain` that is no sentence, or rows together with it');
     }
     if (page.warnings !== undefined && !isTexts(page.warnings)) throw wrong('warnings that are no list of texts');
+    if (!isProgress(page.progress)) throw wrong('progress that is not `{ done, total }` with two numbers');
     if (page.cursor !== undefined && faultIn(page.cursor, 0) !== null) throw wrong('a cursor that is not a JSON value');
     if (mode === 'changes' && page.cursor === undefined && page.nothingNew !== true && beginAgain === undefined) {
       throw wrong('changes without a cursor');
     }
     yield {
       ...page,
-      rows: page.rows.map((row, at) => checkedRow(row, () => wrong(`a value that is not a row at place ${at + 1}`))),
+      rows: page.rows.map((row, at) => checkedRow(row, (what) => wrong(`${what} at place ${at + 1}`))),
     };
   }
 }
 
-function checkedRow(row: SourceRow, wrong: () => Error): SourceRow {
+function checkedRow(row: SourceRow, wrong: (what: string) => Error): SourceRow {
   const { fields, place, issues, isGone } = (row as SourceRow | null) ?? ({} as Partial<SourceRow>);
-  const isRow = isObject(fields) && isObject(place) && (issues === undefined || Array.isArray(issues));
-  if (!isRow || (isGone !== undefined && typeof isGone !== 'boolean') || faultIn(place as unknown, 0) !== null)
-    throw wrong();
+  if (!isObject(fields)) throw wrong('a row without an object `fields`');
+  if (!isObject(place) || faultIn(place as unknown, 0) !== null)
+    throw wrong('a row without an object `place`, such as `{ file, line }` or `{ path }`,');
+  if (!isIssues(issues)) throw wrong('a row whose `issues` are not objects with the texts `code` and `message`');
+  if (isGone !== undefined && typeof isGone !== 'boolean') throw wrong('a row whose `isGone` is not true or false');
   const found = Object.entries(fields).flatMap(([name, value]) => {
     const what = faultIn(value, 0);
     return what === null ? [] : [issueOf(name, what)];
@@ -76,7 +79,22 @@ function checkedRow(row: SourceRow, wrong: () => Error): SourceRow {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((text) => typeof text === 'string');
+export const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((text) => typeof text === 'string');
+
+function isProgress(value: unknown): boolean {
+  if (value === undefined) return true;
+  return isObject(value) && Number.isFinite(value['done']) && Number.isFinite(value['total']);
+}
+
+function isIssues(value: unknown): boolean {
+  const isTextOr = (one: unknown): boolean => one === undefined || typeof one === 'string';
+  const isIssue = (one: unknown): boolean =>
+    isObject(one) &&
+    [one['code'], one['message']].every((text) => typeof text === 'string') &&
+    [one['field'], one['cure']].every(isTextOr);
+  return value === undefined || (Array.isArray(value) && value.every(isIssue));
+}
 
 function issueOf(field: string, what: string): Issue {
   return {

@@ -1,3 +1,4 @@
+import { Console } from 'node:console';
 import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -121,19 +122,23 @@ function checked(value: unknown, what: string): Result<Connector, ConnectorFlaw>
       cure: 'Install a version of the connector that fits, or another version of dpp-sync.',
     });
   }
-  const isWhole =
-    typeof id === 'string' &&
-    typeof title === 'string' &&
-    isSchema(options) &&
-    isSchema(streamOptions) &&
-    typeof reads === 'function' &&
-    typeof open === 'function';
-  if (isWhole) return ok(value as Connector);
+  const members: [string, boolean, string][] = [
+    ['id', typeof id === 'string', "a text such as 'acme'"],
+    ['title', typeof title === 'string', 'a text'],
+    ['options', isSchema(options), SCHEMA],
+    ['streamOptions', isSchema(streamOptions), SCHEMA],
+    ['reads', typeof reads === 'function', "'snapshot', 'changes' or 'changes-and-snapshot'"],
+    ['open', typeof open === 'function', 'a function'],
+  ];
+  const bad = members.filter(([, isGood]) => !isGood);
+  if (bad.length === 0) return ok(value as Connector);
   return err({
-    message: `${what} lacks one of id, title, options, streamOptions, reads and open, or has it in another form.`,
-    cure: EXPORT,
+    message: `${what} has no ${bad.map(([name]) => `\`${name}\``).join(', ')}, or in another form.`,
+    cure: `Correct it: ${bad.map(([name, , form]) => `\`${name}\` is ${form}`).join('; ')}.`,
   });
 }
+
+const SCHEMA = 'a schema such as `z.strictObject({ … })`, with `z` from dpp-sync/sdk';
 
 function isSchema(value: unknown): boolean {
   return typeof value === 'object' && value !== null && '_zod' in value;
@@ -149,11 +154,14 @@ let isProvided = false;
 
 /**
  * Lets connectors and mapping modules import `dpp-sync/sdk` from any folder. They get the SDK of the running program,
- * even if another copy is installed beside them, so that both use the same classes.
+ * even if another copy is installed beside them, so that both use the same classes. What they write to the console goes to
+ * stderr.
  */
 export function provideSdk(): void {
   if (isProvided) return;
   isProvided = true;
+  // stdout belongs to the command: with --json it is one document.
+  globalThis.console = new Console(process.stderr);
   const url = pathToFileURL(sdkFile()).href;
   registerHooks({
     resolve: (specifier, context, next) =>

@@ -13,7 +13,7 @@ import {
   type StreamLook,
   sourceFault,
 } from '../../sdk/connector.ts';
-import { checkedPages } from './checked-pages.ts';
+import { checkedSource } from './checked-source.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
@@ -34,7 +34,6 @@ export async function openSource(
   const reads = streams.map((stream) => readsAt(connector, options, stream, config));
   const periods = streams.map((stream) => snapshotEveryAt(connector, options, stream, config));
   const opened = await open(source, options, { config, log, onExchange });
-  const isOwn = await isBuiltIn(connector);
   return {
     streams: streams.map((stream, at) => ({
       name: stream.name,
@@ -46,9 +45,7 @@ export async function openSource(
           const { name, key, options: own } = stream;
           const check = columnCheckOf(source, name, config);
           const pages = opened.pull({ name, key, options: own, ...from, signal, onColumns: check?.columns });
-          // Tests check the pages of the connectors of this package.
-          const sound = isOwn ? pages : checkedPages(pages, { connector: connector.id, stream: name, ...from, signal });
-          const read = from.mode === 'snapshot' ? withoutTombstones(sound) : sound;
+          const read = from.mode === 'snapshot' ? withoutTombstones(pages) : pages;
           return check === null ? read : withCheckedRows(read, check);
         }),
     })),
@@ -195,12 +192,14 @@ async function open(
   { config, log, onExchange }: { config: RuntimeConfig; log: Logger; onExchange?: ConnectorHost['onExchange'] },
 ) {
   try {
-    return await connector.open(options, {
+    const opened = await connector.open(options, {
       resolvePath: (file) => config.resolvePath(file),
       hasSecret: (value) => config.hasSecret(value),
       log,
       onExchange,
     });
+    // Tests check the connectors of this package.
+    return (await isBuiltIn(connector)) ? opened : checkedSource(opened, connector.id);
   } catch (error) {
     throw placed(error, path, config);
   }

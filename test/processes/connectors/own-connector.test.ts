@@ -137,7 +137,13 @@ describe('a connector of another author', () => {
       'lacks a part',
       './c.ts',
       () => write('c.ts', connectorModule({ definition: 'open: undefined' })),
-      /lacks one of id, title/,
+      /has no `open`, or in another form.*`open` is a function/,
+    ],
+    [
+      'has plain objects in place of schemas',
+      './c.ts',
+      () => write('c.ts', connectorModule({ definition: 'options: { prefix: z.string() }' })),
+      /has no `options`, or in another form.*z\.strictObject/,
     ],
     [
       'fails while it is loaded',
@@ -163,6 +169,33 @@ describe('a connector of another author', () => {
   ])('a connector of another author is refused with a cure where it %s', async (_, connector, prepare, words) => {
     prepare();
     expect(await problemWith(connector)).toMatch(words);
+  });
+
+  it('what a connector of another author writes to the console is not in the document on stdout', async () => {
+    write('c.ts', connectorModule().replace('async *pull() {', 'async *pull() { console.log("reading");'));
+    expect(await run('./c.ts', 'sync')).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('reading'),
+      document: { items: { product: { delivered: 2 } } },
+    });
+  });
+
+  it.each([
+    ['ends the process', 'process.exit(0);'],
+    ['waits for something that never comes', 'await new Promise(() => {});'],
+  ])('a command is not successful where a connector of another author %s', async (_, statement) => {
+    write('c.ts', connectorModule().replace('async open({ prefix }) {', `async open({ prefix }) { ${statement}`));
+    const { exitCode, document } = await run('./c.ts', 'check');
+    expect(exitCode).toBe(1);
+    expect(JSON.stringify(document)).toContain('The process ended before the command was done');
+  });
+
+  it('a command ends, with a warning, although a connector of another author has left a timer', async () => {
+    write('c.ts', connectorModule().replace('async check() {', 'async check() { setInterval(() => {}, 1000);'));
+    expect(await run('./c.ts', 'check')).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(/Something is still open after the end of the command \(.*Timeout.*\)/),
+    });
   });
 
   it('a connector of another author is suggested where its name was mistyped', async () => {

@@ -78,8 +78,10 @@ describe('a page of a connector', () => {
   it.each<[string, unknown[], ReadMode, string]>([
     ['no object', [null], 'snapshot', 'a page without rows'],
     ['without rows', [{}], 'snapshot', 'a page without rows'],
-    ['with a row without a place', [{ rows: [{ fields: {} }] }], 'snapshot', 'a value that is not a row at place 1'],
-    ['with a row that is null', [{ rows: [row({}), null] }], 'snapshot', 'a value that is not a row at place 2'],
+    ['with a row without a place', [{ rows: [{ fields: {} }] }], 'snapshot', 'a row without an object `place`'],
+    ['with a row that is null', [{ rows: [row({}), null] }], 'snapshot', 'a row without an object `fields` at place 2'],
+    ['with an issue that is a text', [{ rows: [{ ...row({}), issues: ['No.'] }] }], 'snapshot', 'a row whose `issues`'],
+    ['with progress in words', [{ rows: [], progress: 'half' }], 'snapshot', 'progress that is not'],
     ['of changes without a cursor', [page({})], 'changes', 'changes without a cursor'],
     [
       'with a cursor that cannot be stored',
@@ -94,12 +96,7 @@ describe('a page of a connector', () => {
       '`beginAgain` that is no',
     ],
     ['with rows beside `beginAgain`', [{ ...page({}), beginAgain: 'No.' }], 'changes', '`beginAgain` that is no'],
-    [
-      'with a row that may be gone',
-      [{ rows: [{ ...row({}), isGone: 'yes' }] }],
-      'snapshot',
-      'a value that is not a row',
-    ],
+    ['with a row that may be gone', [{ rows: [{ ...row({}), isGone: 'yes' }] }], 'snapshot', 'a row whose `isGone`'],
     [
       'that is empty behind another one',
       [page({}), { rows: [], nothingNew: true }],
@@ -127,7 +124,7 @@ it('a read whose pages have been empty for too long is ended', async () => {
   };
   await expect(all()).rejects.toMatchObject({
     code: 'source.unreadable',
-    message: 'The connector own gave 10000 successive pages without a row of the stream parts.',
+    message: 'The connector own gave 10000 successive pages without a row for the stream parts.',
   });
 });
 
