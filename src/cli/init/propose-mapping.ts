@@ -1,4 +1,4 @@
-import { type Column, describeUnique } from './columns.ts';
+import { type Column, describeUnique, isComplete } from './columns.ts';
 import { type Concept, withoutAccents } from './field-names.ts';
 import type { FoundKey } from './key-columns.ts';
 import {
@@ -63,10 +63,16 @@ export function proposeArticle(
       to === 'product'
         ? 'no column shows materials or BOM items; change this line if the rows are such items'
         : 'the name of the file says so; change it if they are products',
-    key: keyLine(key, number === null ? [] : [number.column], columns),
+    key: keyInObject(key, number) ?? keyLine(key, number === null ? [] : [number.column], columns),
     refs: [],
     fields: [...shared, ...own].filter((line) => line !== null),
   };
+}
+
+/** The key of items for records whose article number is within an object, so that it is no key of the stream; null for others. */
+function keyInObject(key: FoundKey | null, number: Choice | null): ProposedLine | null {
+  if (key !== null || number === null || !number.column.isUnique || !isComplete(number.column)) return null;
+  return { name: 'key', expression: number.column.access, reason: describeUnique(number.column), isTodo: false };
 }
 
 /** The lines for the name and the description. The only text of an article is its name, whatever its column is called. */
@@ -135,7 +141,7 @@ function numberLine(
 ): ProposedLine {
   if (choice !== null) {
     const { column } = choice;
-    const isSound = column.isUnique && column.values.length === column.records;
+    const isSound = column.isUnique && isComplete(column);
     const what = isSound ? describeUnique(column) : column.isUnique ? '' : 'some records have the same value';
     const isKey = key?.columns.includes(column) === true;
     // A part of a name proves little: `articleType` begins like an article number. Then the values have to be codes too.

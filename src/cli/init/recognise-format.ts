@@ -61,6 +61,7 @@ export function recogniseFormat(head: FileHead): Recognised {
       suggestion: 'Export it as CSV, JSON, XML or XLSX.',
     });
   }
+  if (encoding.text.trim() === '') throw emptyFault(head.path);
   if (kind === 'xml' || /^\s*<[A-Za-z_]/.test(encoding.text)) return xmlOf(head, encoding);
   if (kind === 'json' || /^\s*[[{]/.test(encoding.text)) {
     const found = jsonOf(head, encoding);

@@ -13,6 +13,11 @@ export function streamRecords(stream: FoundStream, name: string): FoundRecords {
   const key = keyColumnsOf(columns, { repeats, isWhole, owner: productOfBomItems(columns, name) });
   const mapping = proposeMapping(columns, key, name);
   const records = { stream, name, found, isWhole, hasKey: false, key };
+  if (key === null && !mapping.key.isTodo) {
+    const keyless =
+      'the key of the mapping identifies the rows, since only columns of the row itself can be the key here';
+    return { ...records, stream: { ...stream, keyless }, mapping };
+  }
   if (when === null || mapping.to !== 'bom_item') return { ...records, mapping };
   const keyless = 'the key of the mapping identifies the rows, and some rows are no items and have none';
   return { ...records, stream: { ...stream, keyless }, mapping: { ...mapping, when } };

@@ -14,6 +14,7 @@ const NAMES = {
   sqlite: 'a database of SQLite',
   access: 'a database of Access',
   parquet: 'a Parquet file',
+  markup: 'a workbook in the form of XML or HTML',
   html: 'an HTML page',
   xml: 'XML',
   json: 'JSON',
@@ -46,6 +47,7 @@ export const ONE_FORMAT =
 const CURES: Partial<Record<ContentKind, string>> = {
   spreadsheet: `Use \`connector: xlsx\` for it. ${ONE_FORMAT}`,
   compound: 'Save it as .xlsx without a password, and use `connector: xlsx`.',
+  markup: `Open it in Excel and save it as .xlsx, or let the source system write XLSX or CSV. Use \`connector: xlsx\` for XLSX. ${ONE_FORMAT}`,
   html: 'Often it is an error page or a login page that was saved instead of the export: open the file in a browser.',
   xml: `Use \`connector: xml\` for it. ${ONE_FORMAT}`,
   json: `Use \`connector: json\` for it. ${ONE_FORMAT}`,
@@ -92,11 +94,16 @@ export function recogniseContent(head: Buffer): ContentKind | null {
   if (head.toString('latin1', TAR_AT, TAR_AT + 5) === 'ustar' && head[0] !== 0 && head.includes(0)) return 'tar';
   // In UTF-16 every second byte of markup is zero. A byte order mark may come before the markup.
   const text = textOf(head);
+  if (MARKUP_OF_EXCEL.test(text)) return 'markup';
   if (/^<(?:!doctype\s+html|html|head|body)\b/i.test(text)) return 'html';
   if (/^<(?:\?xml\b|!doctype\b|!--)/i.test(text)) return /<html[\s>]/i.test(text) ? 'html' : 'xml';
   if (/^(?:\{\s*"|\[\s*[{["])/.test(text)) return 'json';
   return recogniseEdi(text)?.kind ?? null;
 }
+
+/** Excel opens XML, HTML and web archives with these names as workbooks, and ERP systems write them as .xls files. */
+const MARKUP_OF_EXCEL =
+  /^<[^]*(?:urn:schemas-microsoft-com:office:(?:spreadsheet|excel)\b|<\?mso-application progid="Excel\.Sheet")|^MIME-Version:[^]*\sX-Document-Type: Workbook/i;
 
 function textOf(head: Buffer): string {
   return head

@@ -297,8 +297,9 @@ export function assertXml(head: Buffer, text: string, file: string): void {
   const fail = (what: string, suggestion: string): Error => sourceFault(`${file} ${what}, not XML.`, { suggestion });
   const start = text.replace(/^[\uFEFF\s]+/, '');
   const kind = recogniseContent(head);
-  // An XML document may have HTML within it.
-  const isXml = kind === 'xml' || (kind === 'html' && !/^<!doctype\s+html|^<html[\s>]/i.test(start));
+  // An XML document may have HTML within it, and the XML of a workbook has rows like any other.
+  const isPage = /^(?:<!doctype\s+html|<html[\s>]|[^<])/i.test(start);
+  const isXml = kind === 'xml' || ((kind === 'html' || kind === 'markup') && !isPage);
   if (kind !== null && !isXml) throw contentFault(file, kind, 'XML', head);
   if (start === '') {
     throw sourceFault(`${file} is empty.`, {

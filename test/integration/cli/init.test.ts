@@ -223,6 +223,19 @@ describe('init --from recognises', () => {
     }
   });
 
+  it('init --from needs no key of the stream where the article number is within an object', async () => {
+    const features = Array.from({ length: 5 }, (_, at) => ({
+      type: 'item',
+      properties: { sku: `A-${at}`, name: 'Pump' },
+    }));
+    const found = await initFrom(write('nested.json', JSON.stringify({ features })));
+    expect(found).toMatchObject({ key: [], counts: { mapped: 5 } });
+    expect(found.todo.filter((line) => line.includes('key'))).toEqual([]);
+    expect(readFileSync(join(folder.path, `config-${count}.yaml`), 'utf8')).toContain(
+      'key: row.properties.sku # filled and different in all 5 records',
+    );
+  });
+
   it('init --from recognises the header below a title that is as wide as the table, in CSV and in a workbook', async () => {
     const rows = [
       ['Artikelstamm Tischlerei Wald GmbH, Stand 15.03.2025', '', '', ''],
@@ -334,6 +347,7 @@ describe('init --from recognises', () => {
 describe('init --from refuses, and writes nothing,', () => {
   const hostile: [string, () => string | Buffer, string][] = [
     ['an empty file', () => '', 'is empty'],
+    ['a file with only a byte order mark', () => '\ufeff\r\n', 'is empty'],
     ['a file with a header alone', () => 'sku;name\n', 'no record'],
     ['bytes', () => Buffer.from(Array.from({ length: 5_000 }, (_, at) => at % 256)), 'not a text file'],
     ['an archive with an empty file', () => zip([{ name: 'a.csv', data: Buffer.alloc(0) }]), 'is empty'],

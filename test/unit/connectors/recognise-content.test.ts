@@ -13,6 +13,9 @@ const XML = '<?xml version="1.0"?>\n<BMECAT><T_NEW_CATALOG/></BMECAT>';
 const HTML = '\n<!DOCTYPE html>\n<html><title>504 Gateway Timeout</title></html>';
 const SPREADSHEET = workbook({ sheet: textRow(1, 'a') });
 
+const WORKBOOK_AS_XML =
+  '<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"><Worksheet><Table><Row><Cell><Data>A-1</Data></Cell></Row></Table></Worksheet></Workbook>';
+
 async function failure(
   connector: Connector,
   content: string | Buffer,
@@ -108,6 +111,25 @@ describe('a file that is read as another format is called what it is', () => {
     ['blank lines as JSON', json, '\n \n', 'in is empty.'],
   ])('a file read as another format is recognised: %s', async (_about, connector, content, message) => {
     expect((await failure(connector, content)).message.replace(/^\/.*\//, '')).toBe(message);
+  });
+
+  it.each([
+    ['XML', `<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>\n${WORKBOOK_AS_XML}`],
+    ['XML without a declaration', WORKBOOK_AS_XML],
+    ['HTML', '<html xmlns:x="urn:schemas-microsoft-com:office:excel"><table><tr><td>A-1</td></tr></table></html>'],
+    ['a web archive', 'MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\nContent-Type: multipart/related\r\n'],
+  ])('a workbook in the form of %s is called what it is', async (_about, content) => {
+    for (const connector of [csv, json, xlsx]) {
+      const { message, suggestion } = await failure(connector, content);
+      expect(message).toMatch(/^in is a workbook in the form of XML or HTML, not /);
+      expect(suggestion).toContain('save it as .xlsx');
+    }
+  });
+
+  it('a workbook in the form of XML may be read as XML', async () => {
+    await using folder = await temporaryFolder({ in: WORKBOOK_AS_XML });
+    const stream = { path: 'in', at: '/Workbook/Worksheet/Table/Row' };
+    expect(await readRows(xml, { folder: folder.path, stream })).toHaveLength(1);
   });
 
   it('a file that is read as another format is reported with what to do', async () => {
