@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { columnsAtFault, type Issue } from '../../../src/domain/issue.ts';
 import type { Cause, CauseMember } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { inboxPage } from '../../../src/web/pages/attention/attention-routes.ts';
+import { entriesOf } from '../../../src/web/pages/attention/cause-entries.ts';
 import { causePage } from '../../../src/web/pages/attention/cause-page.ts';
 import { effectLine, titleText } from '../../../src/web/pages/attention/causes.ts';
 import { outcomeText } from '../../../src/web/pages/tasks/outcome-text.ts';
@@ -75,6 +76,58 @@ describe('the inbox', () => {
     expect(said({ type: 'run', count: 2, passportsHeld: null })).toBe(
       '2 runs of erp. How many passports wait for this is not known.',
     );
+  });
+
+  describe('the same fault in many sources', () => {
+    const plants = Array.from({ length: 54 }, (_, at): Cause => {
+      const values = [{ value: 'Atlantis', count: 2 }];
+      return {
+        ...CAUSE,
+        id: `c${at}`,
+        source: `plant-${at}`,
+        stream: 'default',
+        count: 2,
+        passportsHeld: 1,
+        note: null,
+        values,
+      };
+    });
+    const said = (causes: readonly Cause[]) => {
+      const view = {
+        causes,
+        sources: [],
+        parts: { products: 0, bomItems: 0 },
+        filter: { source: '', type: '' },
+        mayDecide: true,
+      };
+      return inboxPage(view, REQUEST).markup;
+    };
+
+    it('the same fault in many sources is one entry, with the figures of all, and a link to the cause of each', () => {
+      const markup = said(plants);
+      const words = markup.replaceAll(/<[^>]*>/g, '');
+      expect(markup.match(/<li class="card cause"/g)).toHaveLength(1);
+      expect(words).toContain('1 cause, those');
+      expect(words).toContain('The country of origin is not known: “Atlantis” (108).');
+      expect(words).toContain('108 rows of 54 sources. At most 54 passports wait for this.');
+      expect(markup.match(/href="\/attention\/c\d+"/g)).toHaveLength(54);
+      expect(words).toContain('plant-52 (2 rows) and plant-53 (2 rows)');
+    });
+
+    it('the same fault in many sources is another entry where somebody takes care of it, or the field is another one', () => {
+      const [first = CAUSE, second = CAUSE, ...others] = plants;
+      const noted = { ...first, note: { text: '', owner: 'Ada', by: 'token', at: 0 } };
+      const found = entriesOf([...others, noted, { ...second, field: 'origin_country' }]);
+      expect(found.map(({ causes }) => causes.length)).toEqual([52, 1, 1]);
+    });
+
+    it('the same fault in many sources keeps more passports than a cause that keeps fewer, or a number that is not known', () => {
+      const other = { ...CAUSE, id: 'other', code: 'other', passportsHeld: 53 };
+      expect(entriesOf([other, ...plants]).map(({ passportsHeld }) => passportsHeld)).toEqual([54, 53]);
+      const [first = CAUSE, ...others] = plants;
+      const unknown = entriesOf([{ ...first, passportsHeld: null, firstSeenAt: null, otherValues: 3 }, ...others]);
+      expect(unknown).toMatchObject([{ passportsHeld: null, firstSeenAt: null, values: [], count: 108 }]);
+    });
   });
 
   it('the title of a cause names its most frequent values with their counts', () => {

@@ -4,6 +4,7 @@ import type { PassportCounts } from '../../../src/domain/passport.ts';
 import type { GuardedRead } from '../../../src/domain/ports/intake.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import type { RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import { entriesOf } from '../../../src/web/pages/attention/cause-entries.ts';
 import { answersCard, headline } from '../../../src/web/pages/overview/answers-card.ts';
 import { overviewPage } from '../../../src/web/pages/overview/overview-page.ts';
 import type { OverviewView } from '../../../src/web/pages/overview/overview-view.ts';
@@ -93,7 +94,7 @@ const view: OverviewView = {
   refusal: null,
   refusedScopes: [],
   refusedOperations: [],
-  causes: [cause],
+  causes: entriesOf([cause]),
   passportBlocker: null,
   unproven: [],
   unmapped: [],
@@ -199,7 +200,7 @@ describe('the answers at the head of the first page', () => {
     expect(said({ ...none, ...missing })[PEOPLE]).toBe('warn: 1 thingNo passport waits.');
     const guarded = [{ source: 'erp', stream: 'boms', runId: 7, since: NOW, message: 'Too few.' } as GuardedRead];
     const held = standingWith({ passports: { published: 9 }, missingOutcomes: [], guarded });
-    const causes = [{ ...cause, type: 'guard' as const, title: 'The export of erp is broken.' }];
+    const causes = entriesOf([{ ...cause, type: 'guard' as const, title: 'The export of erp is broken.' }]);
     expect(said({ ...none, ...held, causes, causeCount: 1 })[PEOPLE]).toBe(
       'bad: 1 thingNo passport waits. First: The export of erp is broken. Correct it.',
     );
@@ -291,12 +292,12 @@ describe('the answers at the head of the first page', () => {
     const advice = { title: 'The last run of pim failed.', cure: 'Correct it. Then run it.' };
     const failed = { ...cause, ...advice, type: 'run' as const, passportsHeld: null };
     const asked = { ...standingWith({ passports: { published: 9 }, failedRuns }), left: NOTHING_LEFT };
-    const answers = said({ ...asked, causes: [{ ...failed, example: 'No file.' }], causeCount: 1 });
+    const answers = said({ ...asked, causes: entriesOf([{ ...failed, example: 'No file.' }]), causeCount: 1 });
     expect(answers[PEOPLE]).toBe(
       'bad: 2 thingsHow many passports wait is not known. First: The last run of pim failed. No file. Correct it.',
     );
     expect(answers[DONE]).toBe('warn: Everything so far is sentThe last export is not in: pim.');
-    expect(said({ causes: [cause, failed] })[PEOPLE]).toMatch(/^bad: 13 things9 passports wait, or more\./);
+    expect(said({ causes: entriesOf([cause, failed]) })[PEOPLE]).toMatch(/^bad: 13 things9 passports wait, or more\./);
   });
 
   it('what was sent and has no answer is not done', () => {

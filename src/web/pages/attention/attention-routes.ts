@@ -4,7 +4,7 @@ import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { noteCause, replayCause, settleCause } from '../../../operations/causes.ts';
 import { setLookupValue } from '../../../operations/corrections.ts';
 import { settleParts } from '../../../operations/settle-selected.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, joined } from '../../html.ts';
 import { card, confirmForm, emptyState, filterForm, pageHead, SHOWN, shownMark, withCode } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
@@ -20,14 +20,17 @@ import {
 import { counted, stateBadge } from '../../shown-values.ts';
 import { badRequest, notFound, WebFault } from '../../web-fault.ts';
 import { attentionPath, causePath, passportsPath } from '../links.ts';
+import { type CauseEntry, entriesOf } from './cause-entries.ts';
 import { causePage } from './cause-page.ts';
 import {
   ALL_CAUSES,
   CAUSE_TYPE_FILTER,
   CAUSE_TYPES,
   effectLine,
+  entryId,
   membersText,
   noUploadReason,
+  placeText,
   shortened,
   targetOf,
   titleText,
@@ -238,7 +241,8 @@ export interface InboxView {
 
 /** The page with all items and rows that need a person, grouped by cause, those that hold the most passports first. */
 export function inboxPage(view: InboxView, request: { csrf: string }): Html {
-  const { causes, filter, sources } = view;
+  const { filter, sources } = view;
+  const entries = entriesOf(view.causes);
   const types = Object.entries(CAUSE_TYPES).map(([value, { name }]) => ({ value, name }));
   const fields = [
     {
@@ -259,26 +263,31 @@ export function inboxPage(view: InboxView, request: { csrf: string }): Html {
   const isFiltered = filter.source !== '' || filter.type !== '';
   const nothing = isFiltered ? 'Nothing of this kind needs a person.' : 'Nothing needs a person.';
   const list =
-    causes.length === 0 ? card(null, emptyState(nothing)) : html`<ul class="causes">${causes.map(causeEntry)}</ul>`;
+    entries.length === 0 ? card(null, emptyState(nothing)) : html`<ul class="causes">${entries.map(causeEntry)}</ul>`;
   const values = html`<a class="button plain" href="/attention/lookup-values">Values of lookup tables</a>`;
-  return html`${pageHead('Needs attention', { lead: leadText(causes), actions: values })}
+  return html`${pageHead('Needs attention', { lead: leadText(entries.length), actions: values })}
 ${filterForm({ action: '/attention', fields })}${partsCard(view, request)}${list}`;
 }
 
-function leadText(causes: readonly Cause[]): string {
-  if (causes.length === 0) return 'This page lists what needs a person, grouped by cause.';
-  return `${counted(causes.length, 'cause')}, those for which the most passports wait first. Correct the cause, and try the whole group again.`;
+function leadText(count: number): string {
+  if (count === 0) return 'This page lists what needs a person, grouped by cause.';
+  return `${counted(count, 'cause')}, those for which the most passports wait first. Correct the cause, and try the whole group again.`;
 }
 
 const EXAMPLE_CHARACTERS = 80;
 
-function causeEntry(cause: Cause): Html {
-  const { id, type, note, cure, values } = cause;
-  const example = values.length > 0 ? null : cause.example;
-  return html`<li class="card cause">
-<p class="row"><a class="title" href="${causePath(id)}">${titleText(cause)}</a> ${stateBadge(CAUSE_TYPES[type].badge)}</p>
-<p>${effectLine(cause)}${example === null || example === '' ? null : html` For example <code>${shortened(example, EXAMPLE_CHARACTERS)}</code>.`}</p>
-${cure === null ? null : html`<p class="quiet">${withCode(cure)}</p>`}
+function causeEntry(entry: CauseEntry): Html {
+  const { type, note, cure, values, causes } = entry;
+  const example = values.length > 0 ? null : entry.example;
+  const places =
+    causes.length === 1
+      ? null
+      : html`<p>${joined(causes.map((cause) => html`<a href="${causePath(cause.id)}">${placeText(cause)}</a> (${membersText(cause)})`))}</p>`;
+  const title = html`${titleText(entry)}`;
+  return html`<li class="card cause" id="${entryId(entry)}">
+<p class="row">${causes.length === 1 ? html`<a class="title" href="${causePath(entry.id)}">${title}</a>` : html`<span class="title">${title}</span>`} ${stateBadge(CAUSE_TYPES[type].badge)}</p>
+<p>${effectLine(entry)}${example === null || example === '' ? null : html` For example <code>${shortened(example, EXAMPLE_CHARACTERS)}</code>.`}</p>
+${places}${cure === null ? null : html`<p class="quiet">${withCode(cure)}</p>`}
 ${note === null ? null : html`<p class="note">${note.owner === '' ? null : html`<b>${note.owner}</b>${note.text === '' ? null : ': '}`}${note.text}</p>`}
 </li>`;
 }

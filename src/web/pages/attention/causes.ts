@@ -14,6 +14,7 @@ import { isReplayed, membersOf } from '../../../operations/causes.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount, timeOf } from '../../shown-values.ts';
 import { attentionPath, causePath, itemPath } from '../links.ts';
+import type { CauseEntry } from './cause-entries.ts';
 
 /** The state that the badge of each type of cause shows, what its members are, and its name in the filter. */
 export const CAUSE_TYPES: Record<CauseType, { badge: string; member: string; name: string }> = {
@@ -45,10 +46,10 @@ export function membersText({ type, count }: Pick<Cause, 'type' | 'count'>): str
   return counted(count, CAUSE_TYPES[type].member);
 }
 
-/** The effect of a cause in words: `9 rows of erp/products. 4 passports wait for this. First seen …`. */
-export function effectLine(cause: Cause): Html {
+/** The effect of a cause or an entry in words: `9 rows of erp/products. 4 passports wait for this. First seen …`. */
+export function effectLine(cause: Cause | CauseEntry): Html {
   const { count, passportsHeld, firstSeenAt } = cause;
-  const place = placeText(cause);
+  const place = 'causes' in cause ? entryPlace(cause) : placeText(cause);
   const of = place === '' ? null : html` of <span class="mono">${place}</span>`;
   const members = count === 0 ? null : html`<b>${membersText(cause)}</b>${of}. `;
   const wait = passportsHeld === 1 ? 'waits' : 'wait';
@@ -57,7 +58,7 @@ export function effectLine(cause: Cause): Html {
       ? 'How many passports wait for this is not known'
       : passportsHeld === 0
         ? 'No passport waits for this'
-        : `${counted(passportsHeld, 'passport')} ${wait} for this`;
+        : capitalised(`${atMost(cause)}${counted(passportsHeld, 'passport')} ${wait} for this`);
   return html`${members}<b>${passports}.</b>${firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`}`;
 }
 
@@ -88,8 +89,31 @@ export function shortened(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
 }
 
+/** The source and stream of an entry, or how many there are: `54 sources`. */
+export function entryPlace({ causes }: CauseEntry): string {
+  const [first] = causes;
+  if (first === undefined || causes.length === 1) return first === undefined ? '' : placeText(first);
+  const sources = new Set(causes.map(({ source }) => source));
+  return sources.size === causes.length ? counted(sources.size, 'source') : counted(causes.length, 'stream');
+}
+
+/** The id of an entry on the list of causes. */
+export function entryId({ id }: Pick<CauseEntry, 'id'>): string {
+  return `cause-${id}`;
+}
+
+/** The page of the cause of an entry, or the place on the list that has those of its causes. */
+export function entryPath({ id, causes }: CauseEntry): string {
+  return causes.length === 1 ? causePath(id) : `${attentionPath()}#${entryId({ id })}`;
+}
+
+/** Stands before the passports that wait: a passport that waits for two causes of an entry is counted twice. */
+export function atMost(cause: Cause | CauseEntry): string {
+  return 'causes' in cause && cause.causes.length > 1 ? 'at most ' : '';
+}
+
 /** The source and stream of a cause: `erp/products`. An empty text for a cause that is about no source. */
-function placeText({ source, stream }: Cause): string {
+export function placeText({ source, stream }: Cause): string {
   if (source === null) return '';
   return stream === null || stream === 'default' ? source : `${source}/${stream}`;
 }

@@ -6,13 +6,13 @@ import {
   type MissingOutcome,
   runWarnings,
 } from '../../../domain/attention.ts';
-import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { kindWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { withCode } from '../../parts.ts';
 import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
-import { membersText, titleText } from '../attention/causes.ts';
-import { attentionPath, causePath, decideAbout, itemPath, itemsPath } from '../links.ts';
+import type { CauseEntry } from '../attention/cause-entries.ts';
+import { atMost, entryPath, entryPlace, membersText, titleText } from '../attention/causes.ts';
+import { attentionPath, decideAbout, itemPath, itemsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
 type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'causeCount' | 'stuck'>;
@@ -46,12 +46,13 @@ function causeTable({ causes, causeCount }: AttentionView): Html | null {
 <tbody>${shown.map(causeRow)}</tbody></table></div>${more}`;
 }
 
-function causeRow(cause: Cause): Html {
-  const { id, source, passportsHeld, firstSeenAt, note } = cause;
+function causeRow(cause: CauseEntry): Html {
+  const { passportsHeld, firstSeenAt, note } = cause;
+  const source = cause.causes.length === 1 ? cause.source : entryPlace(cause);
   const owner = note === null || note.owner === '' ? null : html` <span class="quiet">(${note.owner})</span>`;
-  return html`<tr><td class="number" data-label="how many"><a href="${causePath(id)}">${membersText(cause)}</a></td>
-<th scope="row" class="text"><a href="${causePath(id)}">${titleText(cause)}</a>${owner}</th><td data-label="source">${source ?? ''}</td>
-<td class="number" data-label="passports that wait">${passportsHeld === null ? html`<span class="quiet">not known</span>` : formatCount(passportsHeld)}</td>
+  return html`<tr><td class="number" data-label="how many"><a href="${entryPath(cause)}">${membersText(cause)}</a></td>
+<th scope="row" class="text"><a href="${entryPath(cause)}">${titleText(cause)}</a>${owner}</th><td data-label="source">${source ?? ''}</td>
+<td class="number" data-label="passports that wait">${passportsHeld === null ? html`<span class="quiet">not known</span>` : html`${atMost(cause)}${formatCount(passportsHeld)}`}</td>
 <td data-label="since">${firstSeenAt === null ? '' : timeOf(firstSeenAt)}</td></tr>`;
 }
 

@@ -6,6 +6,7 @@ import type { HealthReport } from '../../../observe/health.ts';
 import { secondsLeft } from '../../../observe/standing.ts';
 import { SHOWN_DAYS } from '../../../operations/history.ts';
 import { get, type PageContext, type Person, type Route } from '../../server/route.ts';
+import { entriesOf } from '../attention/cause-entries.ts';
 import { overviewPage } from './overview-page.ts';
 import type { Down, OverviewView } from './overview-view.ts';
 
@@ -123,12 +124,13 @@ async function readLedger({ runtime, reads, activity, clock, log }: PageContext)
     reads.productsInQuarantine(),
     reads.activity({ from: now - SHOWN_DAYS.hours * DAY_MS, to: now }),
   ]);
+  const entries = causes === null ? null : entriesOf(causes);
   return {
     passportBlocker: blockers[0] ?? null,
     unproven,
     unmapped: runtime.config.sources.flatMap(({ id }) => (unmapped.includes(id) ? [id] : [])),
-    causes: causes?.slice(0, CAUSES_SHOWN) ?? null,
-    causeCount: causes?.length ?? 0,
+    causes: entries?.slice(0, CAUSES_SHOWN) ?? null,
+    causeCount: entries?.length ?? 0,
     inQuarantine: causes === null ? null : quarantinedOf(causes),
     stuck,
     productsInQuarantine,

@@ -1,11 +1,11 @@
 import type { LatencyComparison } from '../../../domain/activity.ts';
 import type { UnprovenWrites } from '../../../domain/attention.ts';
 import type { Scope } from '../../../domain/delivery/operation.ts';
-import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { QueueName } from '../../../domain/ports/queues.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import type { LeftToSend, Standing } from '../../../observe/standing.ts';
+import type { CauseEntry } from '../attention/cause-entries.ts';
 
 /** What is down now, in words. */
 export interface Down {
@@ -44,12 +44,12 @@ export interface OverviewView {
   /** Sources of the config with rows that are not mapped yet. */
   unmapped: readonly string[];
   /** The causes of stuck items and rows that hold the most passports; null if they could not be read. */
-  causes: readonly Cause[] | null;
+  causes: readonly CauseEntry[] | null;
   /** How many rows of each source are in quarantine now, if there are any; null if they could not be counted. */
   inQuarantine: ReadonlyMap<string, number> | null;
   /** The newest deliveries that need a person. */
   stuck: readonly StuckDelivery[];
-  /** How many causes there are. */
+  /** How many entries the list of causes has. */
   causeCount: number;
   /** Requests per second: those that were sent, and those that the API allows as far as it is known. */
   rate: { now: number; allowed: number | null };
