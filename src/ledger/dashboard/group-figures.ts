@@ -10,7 +10,7 @@ import {
   SHAPE,
   type StuckGroup,
 } from '../items/stuck-groups.ts';
-import { perDatabase, statement } from '../store/tx.ts';
+import { column, perDatabase, statement } from '../store/tx.ts';
 import type { DashboardReads } from './catalog.ts';
 
 /** What is known of the members of a cause. */
@@ -51,18 +51,18 @@ export const FIRST_VALUE = "CASE WHEN json_valid(r.issues) THEN CAST(r.issues ->
 interface Held {
   id: string;
   held: number;
-  all: number | null;
 }
 
 const SQL = {
-  // A row whose product is unknown blocks the passports of all products.
-  heldByRecords: statement<[string], Held>(
+  // A row whose product is unknown blocks the passports of all products: `unmade` are those that only rows in quarantine would make.
+  heldByRecords: statement<[string], Held & { all: 0 | 1; unmade: number }>(
     `WITH stuck AS MATERIALIZED (SELECT e.value ->> '$.id' AS cause, r.id
        FROM json_each(?) e CROSS JOIN records r INDEXED BY records_by_issue WHERE ${OF_GROUP}),
      members AS MATERIALIZED (
        SELECT w.cause, 'product' AS kind, h.product_key AS key FROM stuck w CROSS JOIN holds h ON h.record_id = w.id
        UNION SELECT w.cause, 'material', m.material_key FROM stuck w CROSS JOIN held_materials m ON m.record_id = w.id)
-     SELECT p.cause AS id, count(p.key) AS held, max(p.key IS NULL) AS "all" FROM (
+     SELECT p.cause AS id, count(p.key) AS held, max(p.key IS NULL) AS "all",
+       sum(p.key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM items i WHERE i.kind = 'product' AND i.key = p.key)) AS unmade FROM (
        SELECT cause, key FROM members WHERE kind = 'product' UNION ${PRODUCTS_WITH_PART}) p
      WHERE p.key IS NULL OR NOT ${isPublished('p.key')} GROUP BY 1`,
   ),
@@ -71,11 +71,14 @@ const SQL = {
     `WITH members AS MATERIALIZED (SELECT e.value ->> '$.id' AS cause, i.id, i.kind, i.key
        FROM json_each(?) e CROSS JOIN items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON}
          AND i.state = e.value ->> '$.state' AND ${SHAPE} = e.value ->> '$.shape' AND i.source = e.value ->> '$.source')
-     SELECT p.cause AS id, count(*) AS held, NULL AS "all" FROM (
+     SELECT p.cause AS id, count(*) AS held FROM (
        SELECT cause, key FROM members WHERE kind IN ('product', 'passport')
        UNION SELECT m.cause, f.key FROM members m JOIN refs f ON f.item_id = m.id AND f.role = 'product' WHERE m.kind = 'bom_item'
        UNION ${PRODUCTS_WITH_PART}) p
      WHERE NOT ${isPublished('p.key')} GROUP BY 1`,
+  ),
+  ofAllProducts: column<[], number>(
+    `SELECT count(*) FROM items p WHERE p.kind = 'product' AND NOT ${isPublished('p.key')}`,
   ),
   values: statement<[string], CauseValue & { id: string; distinct: number }>(
     `SELECT v.id, v.value, v.count, v."distinct" FROM (
@@ -120,18 +123,18 @@ function count(reads: DashboardReads, groups: readonly StuckGroup[]): (id: strin
   const ofRecords = groups.filter((group): group is RecordGroup => group.type === 'quarantine');
   const ofItems = groups.filter(({ type }) => type !== 'quarantine');
   const [records, items] = [JSON.stringify(ofRecords), JSON.stringify(ofItems)];
-  const held = new Map(
-    [
-      ...(ofRecords.length === 0 ? [] : SQL.heldByRecords(reads).all(records)),
-      ...(ofItems.length === 0 ? [] : SQL.heldByItems(reads).all(items)),
-    ].map(({ id, held: passports, all }) => [id, all === 1 ? null : passports]),
-  );
+  const byRecords = ofRecords.length === 0 ? [] : SQL.heldByRecords(reads).all(records);
+  const byItems = ofItems.length === 0 ? [] : SQL.heldByItems(reads).all(items);
+  const ofAllProducts = byRecords.some(({ all }) => all === 1) ? (SQL.ofAllProducts(reads).get() ?? 0) : 0;
+  const held = new Map([
+    ...byRecords.map((one) => [one.id, one.all === 1 ? ofAllProducts + one.unmade : one.held] as const),
+    ...byItems.map((one) => [one.id, one.held] as const),
+  ]);
   const values = Map.groupBy(ofRecords.length === 0 ? [] : SQL.values(reads).all(records), ({ id }) => id);
   return (id) => {
     const named = values.get(id) ?? [];
-    const passports = held.get(id);
     return {
-      passportsHeld: passports === undefined ? 0 : passports,
+      passportsHeld: held.get(id) ?? 0,
       values: named.map(({ value, count: members }) => ({ value, count: members })),
       otherValues: Math.max(0, (named[0]?.distinct ?? 0) - named.length),
     };

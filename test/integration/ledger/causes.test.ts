@@ -70,6 +70,12 @@ it('a row in quarantine whose reasons cannot be read is a cause without values, 
   expect(members.map(({ record }) => record?.issues.length ?? -1).toSorted((a, b) => a - b)).toEqual([0, 1]);
 });
 
+it('a row whose product is unknown keeps the passports of all products, and those that only rows with an error would make', async () => {
+  const unknown = { ...quarantined('Oz', '9'), blockedProducts: [null, '9'] } as MapResult;
+  await stageRows(fixture.ledger, { 1: items(product('1'), product('2'), product('3')), 2: unknown });
+  expect(views().causes({})).toMatchObject([{ type: 'quarantine', passportsHeld: 4 }]);
+});
+
 describe('a failed run as a cause', () => {
   it('a failed run says how many passports of its source wait, and stands before a cause that holds fewer', async () => {
     await stageRows(fixture.ledger, { 1: items(product('1'), product('2'), product('3')), 2: quarantined('Oz', '3') });
