@@ -69,7 +69,7 @@ export function createFailedJobs({ queues, reads, replay }: FailedJobsOptions) {
       if (!delivery?.needsPerson || !shows(job, delivery)) {
         return { status: 'done', note: 'The delivery no longer needs a person.' };
       }
-      const reason = `${delivery.state}: ${delivery.reason.message}`;
+      const reason = `${stateWord(delivery.state)}: ${delivery.reason.message}`;
       if (!job.retried) return { status: 'failed', reason };
       const { staged, message } = await replay(delivery.id);
       return staged > 0 ? { status: 'done', note: message } : { status: 'failed', reason: `${message} ${reason}` };

@@ -132,7 +132,7 @@ main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .45rem 1.1rem .45rem 0; border-top: 1px solid var(--line); vertical-align: top; }
 thead th { border-top: 0; padding-top: 0; color: var(--quiet); font-weight: 500; font-size: .88rem; white-space: nowrap; }
-tbody th { font-weight: 600; }
+tbody th { font-weight: 600; } tbody th[scope="row"] { min-width: 6.5rem; }
 td:last-child, th:last-child { padding-right: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .zero { color: var(--quiet); }
@@ -189,6 +189,7 @@ form.login input { width: 100%; }
 form.login button { margin-top: 1.1rem; width: 100%; }
 form.login p { margin: .75rem 0 0; }
 
+ul.names { columns: 14rem; gap: 2rem; } .names li { break-inside: avoid; overflow-wrap: anywhere; }
 .causes { list-style: none; margin: 0; padding: 0; }
 .cause p { margin: 0 0 .35rem; } .cause .title { font-weight: 650; font-size: 1.05rem; }
 .note { padding-left: .7rem; border-left: 3px solid var(--edge); }
@@ -196,7 +197,7 @@ form.stack { display: grid; gap: .6rem; justify-items: start; } form.stack > * {
 form.inline { display: flex; gap: .4rem; align-items: center; }
 .standing + form, .standing + .confirm, .scroll + form.confirm, .empty + form.confirm { margin-top: .8rem; }
 .key { display: inline-block; min-width: 6rem; }
-table.rows td { min-width: 4.5rem; max-width: 22rem; overflow-wrap: anywhere; } table.rows th[rowspan] { min-width: 9rem; overflow-wrap: anywhere; }
+table.rows td { min-width: 4.5rem; max-width: 22rem; overflow-wrap: anywhere; } table.rows th[rowspan] { min-width: 9rem; max-width: 22rem; overflow-wrap: anywhere; }
 table.rows tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, ul.plain { margin: 0; padding-left: 1rem; } tr.issues ul { max-width: min(60rem, 68vw); }
 
 @media (max-width: 40rem) {

@@ -88,7 +88,7 @@ const RESENT: readonly WrittenState[] = ['due', 'parked'];
 const BY_ITSELF = { cure: 'Nothing: dpp-sync sends it again by itself.' };
 const LOOKED_UP = {
   meaning: 'The write may have taken effect.',
-  cure: 'dpp-sync looks the write up or sends it again by itself, if it can. If it cannot, look at the platform, and record whether the write arrived, or did not: `dpp-sync settle --rejected KEY`.',
+  cure: 'dpp-sync looks the write up or sends it again by itself, if it can. If it cannot, look at the platform. If the write is there, record it as delivered. If it is not there: `dpp-sync settle --rejected KEY`.',
   command: 'dpp-sync settle --delivered KEY',
   guide: 'operations.md#an-item-has-no-answer-yet',
 };

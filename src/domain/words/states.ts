@@ -26,7 +26,7 @@ export const STATES = {
   in_doubt: {
     title: 'The write was sent and has no answer yet.',
     meaning: 'Nothing has confirmed that it arrived.',
-    cure: 'If the API has a list of such items, dpp-sync looks the write up. Otherwise look at the platform, and record whether the write arrived, or did not: `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends the write again.',
+    cure: 'If the API has a list of such items, dpp-sync looks the write up. Otherwise look at the platform. If the write is there, record it as delivered. If it is not there: `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends the write again.',
     command: 'dpp-sync settle --delivered KEY',
     guide: 'operations.md#an-item-has-no-answer-yet',
   },

@@ -241,5 +241,5 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
 function cureOf(condition: AlertCondition, source: string = ''): string {
   const { cure, command }: Words = ALERTS[condition];
   if (command === undefined) return cure;
-  return `${cure.replace(/\.$/, ':')} ${command.replace('SOURCE', () => shellWord(source))}`;
+  return `${cure.replace(/\.$/, ':')} \`${command.replace('SOURCE', () => shellWord(source))}\`.`;
 }

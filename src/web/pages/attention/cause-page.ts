@@ -285,7 +285,7 @@ export function recordTable(records: readonly QuarantinedRecord[]): Html {
       ({ message, cure }) =>
         html`<li>${message}${cure === undefined ? null : html` <span class="quiet">${withCode(cure)}</span>`}</li>`,
     );
-    return html`<tr><th scope="row" rowspan="2"><span class="mono">${formatPlace(record.place)}</span><br /><span class="quiet">${readableKey(record.key)}</span></th>${cells}</tr>
+    return html`<tr><th scope="row" rowspan="2"><span class="mono">${formatPlace(record.place)}</span><br /><span class="quiet">${shortened(readableKey(record.key), CELL_CHARACTERS)}</span></th>${cells}</tr>
 <tr class="issues"><td colspan="${Math.max(1, columns.length)}"><ul>${issues}</ul></td></tr>`;
   });
   return html`<div class="scroll" role="region" aria-label="Rows" tabindex="0"><table class="rows stacks">

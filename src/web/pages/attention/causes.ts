@@ -118,11 +118,13 @@ export function placeText({ source, stream }: Cause): string {
   return stream === null || stream === 'default' ? source : `${source}/${stream}`;
 }
 
+const SEARCHED_KEY_CHARACTERS = 80;
+
 /** The rows in quarantine that a search has found, as one line above the list of results; null if there are none. */
 export function quarantinedLine(rows: readonly RowInQuarantine[]): Html | null {
   if (rows.length === 0) return null;
   const parts = rows.map(({ record: { key, place }, cause, product }, at) => {
-    const shown = readableKey(key);
+    const shown = shortened(readableKey(key), SEARCHED_KEY_CHARACTERS);
     const name = product === null ? html`${shown}` : html`<a href="${itemPath('product', product)}">${shown}</a>`;
     return html`${at === 0 ? null : '; '}${name} (${formatPlace(place)}), <a href="${causePath(cause.id)}">${cause.title}</a>`;
   });

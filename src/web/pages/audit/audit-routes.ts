@@ -19,7 +19,7 @@ export function auditRoutes({ reads, runtime }: PageContext): Route[] {
         who,
         via,
         html`<span title="${action}">${actionWords(action)}</span>`,
-        html`${await Promise.all(Object.entries(detail).map(detailLine))}`,
+        html`${await Promise.all(given(detail).map(detailLine))}`,
         outcome ?? html`<span class="quiet">not ended</span>`,
       ]),
     );
@@ -54,6 +54,9 @@ export function auditRoutes({ reads, runtime }: PageContext): Route[] {
   const fields = { names: ['after'], all: { path: '/audit', name: 'The whole audit log' } };
   return [get('/audit', 'operator', page, { fields })];
 }
+
+/** The values that the request has. An empty text was an empty list, or a field that a person has left empty. */
+const given = (detail: object) => Object.entries(detail).filter(([, value]) => value !== '');
 
 /** A number from here on is a time in milliseconds since the epoch: counts and ids are smaller. */
 const TIMES_FROM = Date.UTC(2020, 0);

@@ -136,7 +136,7 @@ function effectText({ stream, products, public: visible, examples }: GoneEffect)
   const more = products - examples.length;
   return html`<h3>Products that are gone, or use what is gone: ${stream} (${formatCount(products)})</h3>
 <p>The passports of ${formatCount(visible)} of them are public.</p>
-<ul>${links}${more <= 0 ? null : html`<li>and ${formatCount(more)} more</li>`}</ul>`;
+<ul class="names">${links}${more <= 0 ? null : html`<li>and ${formatCount(more)} more</li>`}</ul>`;
 }
 
 /** What of a source waits for the person's decision. */
@@ -189,7 +189,7 @@ function goneList({ source, stream, missing, released, gone, isLeft }: GuardedRe
     ? null
     : html`<p class="row"><a class="button plain" href="${goneFilePath('xlsx', file)}">Download as XLSX</a> <a class="button plain" href="${goneFilePath('csv', file)}">Download as CSV</a> <span class="quiet">all ${formatCount(all)}, each with the products that use it</span></p>`;
   return html`<h3>${what}: ${stream} (${formatCount(all)})</h3>
-${files}<ul>${gone.map((name) => html`<li>${name}</li>`)}${more <= 0 ? null : html`<li>and ${formatCount(more)} more</li>`}</ul>`;
+${files}<ul class="names">${gone.map((name) => html`<li>${name}</li>`)}${more <= 0 ? null : html`<li>and ${formatCount(more)} more</li>`}</ul>`;
 }
 
 function adoptedTable(adopted: readonly AdoptedChanges[]): Html {
