@@ -111,7 +111,7 @@ describe('the inbox', () => {
       expect(words).toContain('The country of origin is not known: “Atlantis” (108).');
       expect(words).toContain('108 rows of 54 sources. At most 54 passports wait for this.');
       expect(markup.match(/href="\/attention\/c\d+"/g)).toHaveLength(54);
-      expect(words).toContain('plant-52 (2 rows) and plant-53 (2 rows)');
+      expect(words).toContain('plant-9 2 rowsplant-10 2 rows');
     });
 
     it('the same fault in many sources is another entry where somebody takes care of it, or the field is another one', () => {

@@ -52,6 +52,23 @@ describe('what a page offers', () => {
     expect(shown(true, ['erp'])).toContain('action="/runs/stop"');
   });
 
+  it('a page offers one list of sources instead of a wall of buttons, and a button for the source of the filter', () => {
+    const sources = Array.from({ length: 59 }, (_, at) => ({ id: `plant-${at}`, streams: [] }));
+    const runs = { rows: [], next: null, total: { count: 0, atLeast: false } };
+    const view = { sources, csrf: 'c', now: 5000, listed: runs, running: new Map([['plant-3', 7]]), operates: true };
+    const shown = (query: string) => runsPage({ ...view, query: new URLSearchParams(query) }).markup;
+    const starts = (markup: string) => markup.match(/action="\/runs\/start"/g)?.length ?? 0;
+    expect(starts(shown(''))).toBe(1);
+    expect(
+      shown('')
+        .match(/<form class="inline".*?<\/form>/s)?.[0]
+        .match(/<option/g),
+    ).toHaveLength(58);
+    expect(shown('')).toContain('Stop the run of plant-3');
+    expect(shown('source=plant-4')).toContain('Run plant-4 now');
+    expect(shown('source=plant-4')).not.toContain('Stop the run');
+  });
+
   it('a page offers to stop a run that is running, and nothing for a source that the config does not have', () => {
     const changedItems = { count: 2, atLeast: false };
     const held = { decidable: 'export' as const, refused: [], isConfigured: true };

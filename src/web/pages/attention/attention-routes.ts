@@ -4,7 +4,7 @@ import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { noteCause, replayCause, settleCause } from '../../../operations/causes.ts';
 import { setLookupValue } from '../../../operations/corrections.ts';
 import { settleParts } from '../../../operations/settle-selected.ts';
-import { type Html, html, joined } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 import { card, confirmForm, emptyState, filterForm, pageHead, SHOWN, shownMark, withCode } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
@@ -282,7 +282,7 @@ function causeEntry(entry: CauseEntry): Html {
   const places =
     causes.length === 1
       ? null
-      : html`<p>${joined(causes.map((cause) => html`<a href="${causePath(cause.id)}">${placeText(cause)}</a> (${membersText(cause)})`))}</p>`;
+      : html`<ul class="names">${causes.map((cause) => html`<li><a href="${causePath(cause.id)}">${placeText(cause)}</a> ${membersText(cause)}</li>`)}</ul>`;
   const title = html`${titleText(entry)}`;
   return html`<li class="card cause" id="${entryId(entry)}">
 <p class="row">${causes.length === 1 ? html`<a class="title" href="${causePath(entry.id)}">${title}</a>` : html`<span class="title">${title}</span>`} ${stateBadge(CAUSE_TYPES[type].badge)}</p>

@@ -15,10 +15,21 @@ export interface CauseEntry extends Cause {
 export function entriesOf(causes: readonly Cause[]): CauseEntry[] {
   const sameFault = ({ id, type, code, field, title, note }: Cause) =>
     JSON.stringify(note === null ? [type, code, field, title] : [id]);
-  const heldBy = ({ passportsHeld: held }: Cause): number => held ?? Number.MAX_SAFE_INTEGER;
   return [...Map.groupBy(causes, sameFault).values()]
-    .map(entryOf)
-    .sort((a, b) => heldBy(b) - heldBy(a) || b.count - a.count);
+    .map((same) =>
+      entryOf(same.toSorted((a, b) => byEffect(a, b) || nameOf(a).localeCompare(nameOf(b), 'en', { numeric: true }))),
+    )
+    .sort(byEffect);
+}
+
+/** The cause that holds the most passports is the first. A number that is not known may be all of them. */
+function byEffect(a: Cause, b: Cause): number {
+  const heldBy = ({ passportsHeld: held }: Cause): number => held ?? Number.MAX_SAFE_INTEGER;
+  return heldBy(b) - heldBy(a) || b.count - a.count;
+}
+
+function nameOf({ source, stream }: Cause): string {
+  return `${source ?? ''}/${stream ?? ''}`;
 }
 
 function entryOf(causes: readonly Cause[]): CauseEntry {

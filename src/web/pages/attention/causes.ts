@@ -50,7 +50,8 @@ export function membersText({ type, count }: Pick<Cause, 'type' | 'count'>): str
 export function effectLine(cause: Cause | CauseEntry): Html {
   const { count, passportsHeld, firstSeenAt } = cause;
   const place = 'causes' in cause ? entryPlace(cause) : placeText(cause);
-  const of = place === '' ? null : html` of <span class="mono">${place}</span>`;
+  const isOne = !('causes' in cause) || cause.causes.length === 1;
+  const of = place === '' ? null : isOne ? html` of <span class="mono">${place}</span>` : html` of ${place}`;
   const members = count === 0 ? null : html`<b>${membersText(cause)}</b>${of}. `;
   const wait = passportsHeld === 1 ? 'waits' : 'wait';
   const passports =

@@ -4,7 +4,17 @@ import type { Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
 import { stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
-import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager, withCode } from '../../parts.ts';
+import {
+  card,
+  confirmForm,
+  csrfField,
+  dataTable,
+  filterForm,
+  keyValues,
+  pageHead,
+  pager,
+  withCode,
+} from '../../parts.ts';
 import { counted, durationOf, figure, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import { attentionPath, decideAbout, itemsPath, runPath, runsPath } from '../links.ts';
 import { refusedText } from './accept-page.ts';
@@ -53,20 +63,35 @@ export function runsPage(view: RunsView): Html {
       ),
     ],
   });
-  const lead = html`${SUM} ${withErrorMeans(query.get('source'))}`;
+  const only = query.get('source');
+  const shown = only === null || only === '' ? sources : sources.filter(({ id }) => id === only);
+  const lead = html`${SUM} ${withErrorMeans(only)}`;
   return html`${pageHead('Runs', { lead })}
-<div id="runs" data-live>${operates ? startForms(sources, running, csrf) : null}
+<div id="runs" data-live>${operates ? startForms(shown, running, csrf) : null}
 ${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}</div>`;
 }
 
+/** With more sources, one button runs the source that a person chooses from a list. */
+const START_BUTTONS_MAX = 8;
+
 /** One button for each source that is not being read, and one button to stop each source that is being read. */
 function startForms(sources: RunsView['sources'], running: RunsView['running'], csrf: string): Html {
-  const forms = sources.map(({ id }) =>
-    running.has(id)
-      ? stopForm({ source: id, run: running.get(id) ?? null }, csrf)
-      : confirmForm({ csrf }, { action: '/runs/start', fields: { source: id }, button: `Run ${id} now` }),
-  );
-  return html`<div class="actions wrap">${forms}</div>`;
+  const forms = sources.flatMap(({ id }) => {
+    if (running.has(id)) return [stopForm({ source: id, run: running.get(id) ?? null }, csrf)];
+    return sources.length > START_BUTTONS_MAX ? [] : [startForm(id, csrf)];
+  });
+  const idle = sources.filter(({ id }) => !running.has(id));
+  const choice =
+    sources.length <= START_BUTTONS_MAX || idle.length === 0
+      ? null
+      : html`<form class="inline" method="post" action="/runs/start">${csrfField({ csrf })}<select name="source" aria-label="The source to run">${idle.map(
+          ({ id }) => html`<option value="${id}">${id}</option>`,
+        )}</select> <button>Run now</button></form>`;
+  return html`<div class="actions wrap">${choice}${forms}</div>`;
+}
+
+function startForm(source: string, csrf: string): Html {
+  return confirmForm({ csrf }, { action: '/runs/start', fields: { source }, button: `Run ${source} now` });
 }
 
 function table({ listed, running, now }: RunsView): Html {
@@ -168,7 +193,7 @@ function actions({ run, isRunning, decidable, isConfigured, operates, csrf }: Ru
   const { source } = run;
   const accept = decidable === null ? [] : [decideAbout(source, decidable, true)];
   if (isRunning) return [stopForm({ source, run: run.id }, csrf)];
-  return [...accept, confirmForm({ csrf }, { action: '/runs/start', fields: { source }, button: `Run ${source} now` })];
+  return [...accept, startForm(source, csrf)];
 }
 
 /** The counts of a stream. The first is the sum of the four that follow it. */
