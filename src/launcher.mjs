@@ -3,6 +3,7 @@
 // segmentation fault and no message, so only Node's own modules are imported before the version is known.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isatty } from 'node:tty';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const LAUNCHER = fileURLToPath(import.meta.url);
@@ -13,6 +14,10 @@ const PACKAGE = dirname(dirname(LAUNCHER));
  */
 const HEAP = ['--min-semi-space-size=4', '--max-semi-space-size=16'];
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+// A SIGHUP without a terminal makes a daemon read its config again. While the daemon is still loading, nothing handles the signal, and it
+// would end the process. systemd takes that as a clean end, so it would not start the daemon again.
+if (process.argv.includes('start') && !isatty(0) && !isatty(2)) process.on('SIGHUP', () => undefined);
 
 /** `--test FILE`, which is for the tests of a connector: the test runner of Node in place of the program. */
 const TESTS = process.argv[2] === '--test' ? process.argv.slice(2) : null;

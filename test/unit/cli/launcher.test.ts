@@ -22,7 +22,10 @@ const HEAP = scripts['dpp-sync']?.split(' ').filter((word) => word.startsWith('-
 const PROGRAM = `
   if (process.argv.includes('--exit')) process.exitCode = 4;
   else if (process.argv.includes('--die')) process.kill(process.pid, 'SIGKILL');
-  else if (process.argv.includes('--stay')) {
+  else if (process.argv.includes('--hang-up')) {
+    process.kill(process.pid, 'SIGHUP');
+    setImmediate(() => console.log('alive'));
+  } else if (process.argv.includes('--stay')) {
     const work = setInterval(() => {}, 1000);
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
       process.on(signal, () => { console.log(signal); clearInterval(work); });
@@ -68,6 +71,13 @@ it('the program is started with the same heap by npm and by the image, and by it
   expect(scripts['demo']?.split(' ')).toEqual(['node', ...HEAP, 'src/launcher.mjs', 'demo']);
   expect(JSON.parse(ofImage)).toEqual(['node', ...HEAP, 'src/launcher.mjs']);
   expect(read('src/launcher.mjs').split('\n')[0]).toBe('#!/usr/bin/env node');
+});
+
+it('a daemon that is still loading survives a SIGHUP, and another command does not', () => {
+  const hangUp = (command: string) =>
+    spawnSync(process.execPath, [launcher, command, '--hang-up'], { encoding: 'utf8' });
+  expect(hangUp('start')).toMatchObject({ status: 0, signal: null, stdout: 'alive\n' });
+  expect(hangUp('sync')).toMatchObject({ signal: 'SIGHUP', stdout: '' });
 });
 
 it('the launcher says what to do where the build is missing', () => {

@@ -117,7 +117,7 @@ it.each(ofLanguage('json', 'docs/cli.md'))('the block at $where is JSON, or memb
 
 /** The settings of systemd that pages name. A typing error in a setting is a warning of systemd alone, so it is looked for here. */
 const SYSTEMD =
-  'Description After Wants Type User WorkingDirectory ExecStart ExecReload Restart RestartPreventExitStatus TimeoutStopSec WantedBy NoNewPrivileges ProtectSystem ProtectHome PrivateTmp PrivateDevices ReadWritePaths RestrictAddressFamilies CapabilityBoundingSet UMask'.split(
+  'Description After Wants Type User WorkingDirectory ExecStart ExecReload Restart RestartSec TimeoutStopSec WantedBy NoNewPrivileges ProtectSystem ProtectHome PrivateTmp PrivateDevices ReadWritePaths RestrictAddressFamilies CapabilityBoundingSet UMask'.split(
     ' ',
   );
 
