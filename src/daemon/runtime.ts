@@ -382,6 +382,6 @@ export interface DaemonCare {
   /** Calls the listener after each reload that replaced settings. */
   onReload(listener: () => void): void;
   backups: Backups;
-  /** The end of the present pause of a source, in milliseconds since the epoch; null if the source is not paused. */
+  /** The end of the present pause of a source, in milliseconds since the epoch, or Infinity; null if the source is not paused. */
   pausedUntil(source: string): number | null;
 }

@@ -1,7 +1,7 @@
 import { type Clock, createWake } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { type Cron, createCron } from './schedules/run-times.ts';
+import { type Cron, createCron, NEVER } from './schedules/run-times.ts';
 
 export interface Schedule {
   source: string;
@@ -22,8 +22,8 @@ const CORRECTION_MS = 600_000;
  * start runs again, because the earlier runs may have had a wrong date. `missed` reports the times that passed while no
  * daemon ran.
  *
- * @param pausedUntil gives the end of the pause in which an instant lies; null if the instant is in no pause. All runs
- *   that are due in a pause become one run at its end.
+ * @param pausedUntil gives the end of the pause in which an instant lies, which may be NEVER; null if the instant is in no
+ *   pause. All runs that are due in a pause become one run at its end.
  * @param onDue called when a run is due and has to wait for the end of a pause
  * @param startRun called at each due time; while a call for a source is still running, its further times are left out
  */
@@ -40,7 +40,7 @@ export function createScheduler(options: {
   const wake = createWake(clock);
   let crons = cronsOf(options.schedules);
   const next = new Map<string, number | null>();
-  /** Runs that are due outside of the schedule, because they waited for the end of a pause or were requested. */
+  /** The runs that are due, each with the time at which it may begin: the end of the source's pause, or when it became due. */
   const due = new Map<string, number>();
   /** The runs of `due` that a changed export has asked for. */
   const ofFiles = new Set<string>();
@@ -72,24 +72,26 @@ export function createScheduler(options: {
       const at = next.get(source) ?? null;
       if (at === null || at > now) continue;
       next.set(source, cron.nextAfter(now));
-      due.set(source, now);
+      makeDue(source, now);
     }
+  }
+
+  /** A run that is due already stays as it is, so its wait for the end of a pause is reported once. */
+  function makeDue(source: string, now: number): void {
+    if (!due.has(source)) due.set(source, now);
   }
 
   function startDue(now: number): void {
     noteDue(now);
     for (const [source, at] of due) {
-      if (at > now) continue;
+      // Asked at each look, because a reload may change the pauses.
       const until = pausedUntil(source, now);
       if (until === null) {
         due.delete(source);
         void startOnce(source);
-      } else {
+      } else if (until !== at) {
         due.set(source, until);
-        log.info(
-          { source, until: new Date(until).toISOString() },
-          `The run of ${source} is due, and begins when the pause of the source ends at ${new Date(until).toISOString()}.`,
-        );
+        log.info({ source, until: isoOf(until) }, `The run of ${source} is due, and ${beginWords(until)}.`);
         onDue(source);
       }
     }
@@ -107,7 +109,6 @@ export function createScheduler(options: {
         );
         latest = now;
         plan(now);
-        for (const source of due.keys()) due.set(source, now);
       }
       latest = Math.max(latest, now);
       startDue(now);
@@ -134,7 +135,7 @@ export function createScheduler(options: {
     /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
     request(source: string, why: 'schedule' | 'file' = 'schedule'): void {
       if (why === 'file') ofFiles.add(source);
-      due.set(source, clock.now());
+      makeDue(source, clock.now());
       wake.wake();
     },
     /**
@@ -143,9 +144,9 @@ export function createScheduler(options: {
      */
     nextRun(source: string): number | null {
       const at = next.get(source) ?? null;
-      const scheduled = at === null ? null : (pausedUntil(source, at) ?? at);
-      const times = [scheduled, due.get(source) ?? null].filter((time) => time !== null);
-      return times.length === 0 ? null : Math.min(...times);
+      const scheduled = at === null ? NEVER : (pausedUntil(source, at) ?? at);
+      const begins = Math.min(scheduled, due.get(source) ?? NEVER);
+      return begins === NEVER ? null : begins;
     },
     /**
      * True if the source has a scheduled time after this instant and not after `start`, in milliseconds since the epoch.
@@ -160,6 +161,15 @@ export function createScheduler(options: {
       await running;
     },
   };
+}
+
+const isoOf = (at: number): string | null => (at === NEVER ? null : new Date(at).toISOString());
+
+function beginWords(until: number): string {
+  const end = isoOf(until);
+  return end === null
+    ? 'does not begin, because the pauses of the source have no end'
+    : `begins when the pause of the source ends at ${end}`;
 }
 
 export type Scheduler = ReturnType<typeof createScheduler>;

@@ -85,7 +85,7 @@ export interface StatusContext extends EarlyContext {
   schedule: {
     /** When the next run begins automatically; null if none does. */
     nextRun(source: string): number | null;
-    /** The end of the present pause; null if the source is not paused. */
+    /** The end of the present pause, Infinity if it has no end; null if the source is not paused. */
     pausedUntil(source: string): number | null;
   };
   daemon: DaemonView | null;
@@ -182,7 +182,7 @@ export interface Care {
    */
   reload(cause: 'person', accept?: boolean): Promise<Reloaded>;
   backups: { list(): Promise<BackupFile[]>; backUpNow(): Promise<BackupFile> };
-  /** The end of the present pause of a source, in milliseconds since the epoch; null if the source is not paused. */
+  /** The end of the present pause of a source, in milliseconds since the epoch, or Infinity; null if the source is not paused. */
   pausedUntil(source: string): number | null;
 }
 

@@ -106,7 +106,7 @@ export const showStatus = defineOperation({
           lastRun,
           nextRunAt: schedule.nextRun(source),
           due: ledger.dueRuns.includes(source),
-          pausedUntil: schedule.pausedUntil(source),
+          ...pauseOf(schedule.pausedUntil(source)),
           completeAt,
         };
       }),
@@ -123,6 +123,11 @@ export const showStatus = defineOperation({
   // No delivery is sent without the queue, so an unreachable queue decides first.
   exitCode: ({ queue, causes }) => (queue.problem !== null ? 3 : causes.length > 0 ? 4 : 0),
 });
+
+/** @param until the end of the present pause, Infinity if it has no end, or null without a pause */
+function pauseOf(until: number | null): { paused: boolean; pausedUntil: number | null } {
+  return { paused: until !== null, pausedUntil: until === Number.POSITIVE_INFINITY ? null : until };
+}
 
 /** What the ledger has for `status`. */
 async function readLedger(reads: Reads, config: StatusContext['runtime']['config']) {

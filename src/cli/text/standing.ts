@@ -77,19 +77,19 @@ export function careLines(
   options: {
     reload: ReloadStatus | null;
     backup: BackupStatus | null;
-    sources: readonly { source: string; pausedUntil: number | null; due: boolean }[];
+    sources: readonly { source: string; paused: boolean; pausedUntil: number | null; due: boolean }[];
   },
   makesBackups: boolean,
 ): string[] {
   const { reload, backup, sources } = options;
-  const paused = sources.flatMap(({ source, pausedUntil, due }) => {
-    if (pausedUntil === null) return [];
+  const pauses = sources.flatMap(({ source, paused, pausedUntil, due }) => {
+    if (!paused) return [];
+    const none = 'no run of this source begins automatically';
+    if (pausedUntil === null) return [`The source ${source} is paused, and its pauses leave no gap: ${none}.`];
     const begins = due ? ' A run is due and begins when the pause ends.' : '';
-    return [
-      `The source ${source} is paused until ${formatTime(pausedUntil)}: no run of this source begins automatically.${begins}`,
-    ];
+    return [`The source ${source} is paused until ${formatTime(pausedUntil)}: ${none}.${begins}`];
   });
-  return [...paused, ...reloadLines(reload), ...backupLines(backup, makesBackups)];
+  return [...pauses, ...reloadLines(reload), ...backupLines(backup, makesBackups)];
 }
 
 function reloadLines(reload: ReloadStatus | null): string[] {

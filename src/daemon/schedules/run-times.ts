@@ -81,8 +81,10 @@ export function createSourcePauses(
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Pauses that follow each other without a gap count as one. At most this many are joined. */
-const JOINED_MAX = 50;
+/** The end of pauses that leave no gap. */
+export const NEVER = Number.POSITIVE_INFINITY;
+/** Pauses repeat each week. A gap of one week may be missing in the week in which clocks change, and not in the week after it. */
+const NEVER_AFTER_MS = 15 * DAY_MS;
 
 /**
  * A pause follows the clocks of its zone: a pause from 22:00 to 06:00 is an hour shorter in the night when clocks are
@@ -92,15 +94,18 @@ const JOINED_MAX = 50;
 export function createPauses(pauses: readonly LoadedPause[]) {
   const zoned = pauses.map((pause) => ({ ...pause, zone: createZone(pause.timezone) }));
   return {
-    /** The end of the pause in which an instant lies; null if the instant is in no pause. */
+    /**
+     * The end of the pause in which an instant lies; null if the instant is in no pause. Pauses that follow each other without
+     * a gap count as one.
+     */
     endOf(at: number): number | null {
       let end: number | null = null;
-      for (let joined = 0; joined < JOINED_MAX; joined += 1) {
+      for (;;) {
         const later = Math.max(...zoned.map((pause) => endOf(pause, end ?? at) ?? Number.NEGATIVE_INFINITY));
-        if (later === Number.NEGATIVE_INFINITY) break;
+        if (later === Number.NEGATIVE_INFINITY) return end;
+        if (later - at > NEVER_AFTER_MS) return NEVER;
         end = later;
       }
-      return end;
     },
   };
 }
@@ -136,7 +141,8 @@ export function scheduleOf(
     nextRun(source) {
       const { schedule = null, timezone = 'UTC' } = sources.find(({ id }) => id === source) ?? {};
       const at = schedule === null ? null : createCron(schedule, timezone).nextAfter(clock.now());
-      return at === null ? null : (pausedUntil(source, at) ?? at);
+      const begins = at === null ? NEVER : (pausedUntil(source, at) ?? at);
+      return begins === NEVER ? null : begins;
     },
   };
 }

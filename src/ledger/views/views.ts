@@ -86,6 +86,9 @@ const SQL = {
        AND EXISTS (SELECT 1 FROM items i WHERE i.source = s.source AND i.missing_since IS NULL AND i.acknowledged > 0)
      ORDER BY s.source`,
   ),
+  notConfigured: column<[string], string>(
+    'SELECT DISTINCT s.source FROM streams s WHERE s.source NOT IN (SELECT value FROM json_each(?)) ORDER BY s.source',
+  ),
   // A stream that the last complete run did not have is no longer in the config.
   empty: statement<[], { source: string; stream: string; isNew: 0 | 1 }>(
     `SELECT s.source, s.name AS stream, s.emptied AS isNew FROM streams s WHERE s.emptied IS NOT NULL
@@ -237,8 +240,11 @@ function search(
 /** @param totals how many items the ledger has, if that is known already */
 function standing(reads: ViewReads, asked: StandingAsked, totals?: () => ItemTotals): LedgerStanding {
   const { sources, watched, configured } = asked;
+  // Nothing else names the missing items of a source that was ended and taken out of the config.
+  const isOfAll = configured.every((id) => sources.includes(id));
+  const ended = isOfAll ? SQL.notConfigured(reads).all(JSON.stringify(configured)) : [];
   // An empty list of sources would select all sources.
-  const missing = watched.length === 0 ? [] : missingOutcomes(reads, watched);
+  const missing = watched.length + ended.length === 0 ? [] : missingOutcomes(reads, [...watched, ...ended]);
   const others = sources.filter((id) => !watched.includes(id));
   return {
     items: itemCounts(reads, [], totals),

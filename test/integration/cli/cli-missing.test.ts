@@ -154,6 +154,11 @@ describe('a source that the config no longer has', () => {
     await run('sync', '--accept', 'shop');
     configure(SMALL_SOURCES);
     expect(await isNamed()).toEqual([false, false, false, false]);
+    // Its products are missing, and nobody has decided about them.
+    expect((await run('status')).stdout).toContain('Missing from their sources, and kept at the platform: 2 products.');
+    expect((await run('sync', '--json')).json()).toMatchObject({ missing: { product: 2 } });
+    await run('settle', '--state', 'missing', '--ignore', '--yes');
+    expect((await run('status')).stdout).not.toContain('kept at the platform');
   });
 });
 

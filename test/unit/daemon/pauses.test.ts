@@ -45,8 +45,21 @@ describe('a pause of a source', () => {
     expect(pauses.endOf(Date.parse('2027-03-01T01:30Z'))).toBe(Date.parse('2027-03-01T03:00Z'));
   });
 
-  it('a pause of a source lasts a whole day where it ends at the time at which it begins, and may be on for ever', () => {
+  it('a pause of a source lasts a whole day where it ends at the time at which it begins', () => {
     expect(end('2027-03-01T12:00Z', 0, 0, { days: [1] })).toBe('2027-03-02T00:00');
-    expect(end('2027-03-01T12:00Z', 0, 0)).not.toBeNull();
+  });
+
+  it('pauses of a source have no end if they leave no gap, and have one if the gap is missing in one week only', () => {
+    const timezone = 'Europe/Berlin';
+    const endOf = (at: string, ...pauses: [from: number, to: number][]) =>
+      createPauses(pauses.map(([fromMinute, toMinute]) => ({ fromMinute, toMinute, timezone, days: null }))).endOf(
+        Date.parse(at),
+      );
+    const hours = Array.from({ length: 24 }, (_, hour): [number, number] => [hour * 60, ((hour + 1) % 24) * 60]);
+    expect(endOf('2027-03-01T12:00Z', [0, 0])).toBe(Number.POSITIVE_INFINITY);
+    expect(endOf('2027-03-01T12:00Z', ...hours)).toBe(Number.POSITIVE_INFINITY);
+    expect(endOf('2027-03-01T12:00Z', ...hours.slice(1))).toBe(Date.parse('2027-03-01T23:00Z'));
+    // Clocks skip the gap from two to three in the night before the 28th.
+    expect(endOf('2027-03-27T12:00Z', ...hours.filter((_, hour) => hour !== 2))).toBe(Date.parse('2027-03-29T00:00Z'));
   });
 });

@@ -40,7 +40,7 @@ describe('the scheduler', () => {
       startRun: (source) => startRun(source),
       pausedUntil: (_source, now) =>
         paused
-          .map((pause) => pause.map((time) => Date.parse(time)))
+          .map((pause) => pause.map((time) => (time === 'Infinity' ? Number.POSITIVE_INFINITY : Date.parse(time))))
           .find(([from = 0, to = 0]) => from <= now && now < to)?.[1] ?? null,
       onDue: (source) => postponed.push(source),
       clock,
@@ -148,6 +148,28 @@ describe('the scheduler', () => {
     await pass(2 * HOUR);
     expect(started).toHaveLength(2);
     expect(started[1]).toBe('erp 2027-03-29T02:00:00');
+  });
+
+  it('the scheduler starts a due run at once when the pause is taken away', async () => {
+    const paused: [string, string][] = [['2027-03-29T01:00Z', '2027-05-18T01:00Z']];
+    await start('0 5 1 1 *', { at: '2027-03-29T02:00Z', paused });
+    scheduler.request('erp', 'file');
+    await pass(MINUTE);
+    expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-05-18T01:00Z'));
+    paused.pop();
+    await pass(MINUTE);
+    expect(started).toEqual(['erp 2027-03-29T02:01:30']);
+  });
+
+  it('the scheduler has no next run of a source whose pauses have no end, and says so once', async () => {
+    await start('0 * * * *', { paused: [['2027-03-29T00:00Z', 'Infinity']] });
+    scheduler.request('erp', 'file');
+    await pass(3 * HOUR);
+    expect(scheduler.nextRun('erp')).toBeNull();
+    expect(started).toEqual([]);
+    expect(log.lines.map(({ message }) => message)).toEqual([
+      'The run of erp is due, and does not begin, because the pauses of the source have no end.',
+    ]);
   });
 
   it('the scheduler starts a run whose time came just before its schedules were replaced', async () => {

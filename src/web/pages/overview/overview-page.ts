@@ -78,7 +78,8 @@ function sourceRow(
   { running, pauses, inQuarantine, now }: OverviewView,
 ): Html {
   const pause = pauses.get(source);
-  const paused = pause === undefined ? null : html`<span class="badge warn">paused</span> until ${timeOf(pause)}<br />`;
+  const end = pause === Number.POSITIVE_INFINITY ? 'without an end' : html`until ${timeOf(pause ?? now)}`;
+  const paused = pause === undefined ? null : html`<span class="badge warn">paused</span> ${end}<br />`;
   const next = nextRunAt === null ? html`<span class="quiet">on demand</span>` : timeOf(nextRunAt);
   const quarantined =
     inQuarantine === null

@@ -21,7 +21,7 @@ export interface OverviewView {
   health: HealthReport;
   standing: Standing;
   running: readonly string[];
-  /** The sources that are paused now, each with the end of its pause. */
+  /** The sources that are paused now, each with the end of its pause, or Infinity. */
   pauses: ReadonlyMap<string, number>;
   /** Null while the queue is out of reach. */
   pausedQueues: readonly QueueName[] | null;
