@@ -14,6 +14,8 @@ scrape_configs:
     static_configs: [{ targets: ["dpp-sync.example.com:4280"] }]
 \`\`\`
 
+The host of the target has to be one of [\`web.allowedHosts\`](security.md#the-dashboard-on-the-network). Otherwise the answer is 421.
+
 [\`config/prometheus/alerts.yaml\`](../config/prometheus/alerts.yaml) has rules for alerts, and
 [\`config/grafana/dpp-sync.json\`](../config/grafana/dpp-sync.json) is a dashboard for Grafana. Tests compare both with these metrics.
 `;

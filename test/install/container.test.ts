@@ -313,6 +313,18 @@ describe('compose.yaml', () => {
     expect(Number.parseInt(daemon.stop_grace_period ?? '', 10)).toBeGreaterThan(25);
   });
 
+  it('compose.yaml mounts the config with its folder, which the documented steps make', () => {
+    // A container goes on with the old content of a single mounted file that an editor has replaced.
+    expect(compose.services['dpp-sync'].volumes).toEqual([
+      './settings:/config:ro',
+      './exports:/exports:ro',
+      'ledger:/data',
+    ]);
+    const steps = text('docs/installing.md');
+    expect(steps).toContain('mkdir -p settings secrets exports ');
+    expect(steps).toContain('cp config/dpp-sync.container.yaml settings/dpp-sync.yaml ');
+  });
+
   it('compose.yaml takes from Redis what it takes from dpp-sync: root, capabilities, and a disk to write to', () => {
     const { 'dpp-sync': daemon, redis } = compose.services;
     for (const service of [daemon, redis]) {
