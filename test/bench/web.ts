@@ -8,7 +8,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -18,6 +17,7 @@ import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { writeLargeLedger } from '../support/ledger/large-ledger.ts';
+import { freePort } from '../support/servers/free-port.ts';
 import { holdAgainstBudget } from './support/budget.ts';
 import { table, writeBetween } from './support/document.ts';
 import { machine } from './support/machine.ts';
@@ -41,15 +41,6 @@ const RENEWED_EVERY_MS = 2000;
 /** How often a page is loaded while this many people look at pages. */
 const PAGE_EVERY_MS = { nobody: null, one: RENEWED_EVERY_MS, four: RENEWED_EVERY_MS / 4 };
 type Watchers = keyof typeof PAGE_EVERY_MS;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 function writeConfig(folder: string, { baseUrl, port }: { baseUrl: string; port: number }): string {
   const file = join(folder, 'dpp-sync.yaml');

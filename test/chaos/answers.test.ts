@@ -54,7 +54,7 @@ async function given(sandbox: SandboxOptions = {}): Promise<void> {
 const sync = () => world.sync({ waitMs: WAIT_MS });
 
 function use(source: SmallExport): void {
-  for (const [path, content] of Object.entries(smallFiles(source))) world.write(path, content);
+  world.writeAll(smallFiles(source));
 }
 
 const sorted = (values: unknown[]) => values.map(text).toSorted();

@@ -185,7 +185,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
         expect((await daemon.runtime.reads.stuck(10)).map(({ id }) => id)).toEqual([stuck.id]);
 
         // Until this correction a replay would have sent the faulty value again.
-        for (const [path, content] of Object.entries(PRODUCTS.fixed)) world.write(path, content);
+        world.writeAll(PRODUCTS.fixed);
         const [failed] = await daemon.runtime.queues.failed('deliver');
         const job = await daemon.runtime.queues.bullQueues
           .find(({ name }) => name === 'deliver')

@@ -117,7 +117,7 @@ it.each(told)(
   async (lie, ids) => {
     await given(lie, { ids });
     expectTruth(await world.sync({ waitMs: 5000 }), lie, SOURCE);
-    for (const [path, content] of Object.entries(smallFiles(LATER))) world.write(path, content);
+    world.writeAll(smallFiles(LATER));
     expectTruth(await world.sync({ waitMs: 5000 }), lie, LATER);
   },
 );

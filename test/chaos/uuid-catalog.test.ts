@@ -44,17 +44,13 @@ it('a catalogue of any size with UUIDs under a hexadecimal key is delivered, fir
   const world = await givenCatalog(count, { sandbox: { ids: 'uuid' }, target: { apiKey: key } });
   try {
     world.sandbox.ensureKey({ organization: 'acme', name: 'hex', scopes: ['read', 'write', 'publish'], key });
-    const runtime = await world.open();
-    try {
-      for (let other = 1; other <= OTHER_SECRETS; other += 1) runtime.secrets.add(hex(other));
-      expect(await synced(runtime)).toBe(0);
-      const ids = world.contents().products.map((product) => String((product as { id: unknown }).id));
-      expect(ids).toHaveLength(count);
-      const shared = ids.filter((id) => runtime.secrets.scrub(id) !== id);
-      if (count === 100_000) expect(shared.length, 'ids that share 6 characters with a secret').toBeGreaterThan(10);
-    } finally {
-      await runtime.close();
-    }
+    await using runtime = await world.open();
+    for (let other = 1; other <= OTHER_SECRETS; other += 1) runtime.secrets.add(hex(other));
+    expect(await synced(runtime)).toBe(0);
+    const ids = world.contents().products.map((product) => String((product as { id: unknown }).id));
+    expect(ids).toHaveLength(count);
+    const shared = ids.filter((id) => runtime.secrets.scrub(id) !== id);
+    if (count === 100_000) expect(shared.length, 'ids that share 6 characters with a secret').toBeGreaterThan(10);
   } finally {
     await world.remove();
   }
@@ -70,14 +66,10 @@ it('one list confirms a catalogue of any size whose creates are answered with no
     profile: { imports: { creates: 'off' }, list: { lagMs: 0, pageSize } },
   });
   try {
-    const runtime = await world.open();
-    try {
-      expect(await synced(runtime)).toBe(0);
-      // One request is the first contact with an empty list.
-      expect(world.requests()).toEqual({ 'product.create': count, 'product.list': 1 + count / pageSize });
-    } finally {
-      await runtime.close();
-    }
+    await using runtime = await world.open();
+    expect(await synced(runtime)).toBe(0);
+    // One request is the first contact with an empty list.
+    expect(world.requests()).toEqual({ 'product.create': count, 'product.list': 1 + count / pageSize });
   } finally {
     await world.remove();
   }

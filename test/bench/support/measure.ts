@@ -1,21 +1,12 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '../../support/servers/free-port.ts';
 import type { Job, Result } from './contender.ts';
 
 const run = promisify(execFile);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Starts a Redis that stores its data, as a Redis in production has to. */
 export async function startRedis(folder: string): Promise<{ url: string; child: ChildProcess }> {

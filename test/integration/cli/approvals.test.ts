@@ -82,11 +82,6 @@ async function sync(...args: string[]): Promise<SyncDocument> {
   return { exit, ...(JSON.parse(stdout) as Omit<SyncDocument, 'exit'>) };
 }
 
-const names = (): string[] =>
-  Object.values(world.contents().products)
-    .map((product) => (product as { name: string }).name)
-    .sort();
-
 const heldPlan = (source: string) => join(world.folder, `data/ledger.db.held/${source}.jsonl`);
 
 describe('a run that would do more than its source allows', () => {
@@ -103,7 +98,7 @@ describe('a run that would do more than its source allows', () => {
       }),
     ]);
     expect(causes).toContainEqual({ cause: 'held_run', count: 1, command: 'dpp-sync status' });
-    expect(names()).toEqual([]);
+    expect(world.productNames()).toEqual([]);
     expect((await dpp('items', '--json')).stdout).toBe('');
 
     const status = await dpp('status');
@@ -113,7 +108,7 @@ describe('a run that would do more than its source allows', () => {
 
     const approved = await sync('--accept', 'erp');
     expect([approved.exit, approved.held]).toEqual([0, []]);
-    expect(names()).toEqual(['One', 'Three', 'Two']);
+    expect(world.productNames()).toEqual(['One', 'Three', 'Two']);
     expect(existsSync(heldPlan('erp'))).toBe(false);
     expect((await sync()).exit).toBe(0);
   });
@@ -123,7 +118,7 @@ describe('a run that would do more than its source allows', () => {
     expect((await sync()).exit).toBe(0);
     world.write('products.csv', products('One', 'Two', 'Other'));
     expect((await sync()).exit).toBe(0);
-    expect(names()).toEqual(['One', 'Other', 'Two']);
+    expect(world.productNames()).toEqual(['One', 'Other', 'Two']);
   });
 
   it('a share counts of the items that the source has', async () => {
@@ -132,7 +127,7 @@ describe('a run that would do more than its source allows', () => {
     world.write('products.csv', products('One', 'Second', 'Third'));
     const { exit, held } = await sync();
     expect([exit, held[0]?.excesses]).toEqual([4, [{ source: 'erp', effect: 'changes', count: 2, limit: 1 }]]);
-    expect(names()).toEqual(['One', 'Three', 'Two']);
+    expect(world.productNames()).toEqual(['One', 'Three', 'Two']);
   });
 
   it('an approval is for what was shown: what comes besides counts against the bounds', async () => {
@@ -140,7 +135,7 @@ describe('a run that would do more than its source allows', () => {
     expect((await sync()).exit).toBe(4);
     world.write('products.csv', products('One', 'Two', 'Three', 'Four'));
     const one = await sync('--accept', 'erp');
-    expect([one.exit, names()]).toEqual([0, ['Four', 'One', 'Three', 'Two']]);
+    expect([one.exit, world.productNames()]).toEqual([0, ['Four', 'One', 'Three', 'Two']]);
 
     world.write('products.csv', products('One', 'Two', 'Three', 'Four', 'Five', 'Six'));
     expect((await sync()).exit).toBe(4);
@@ -148,7 +143,7 @@ describe('a run that would do more than its source allows', () => {
     const two = await sync('--accept', 'erp');
     expect([two.exit, two.held[0]?.excesses]).toEqual([4, [{ source: 'erp', effect: 'creates', count: 2, limit: 1 }]]);
     expect(two.held[0]?.effects).toEqual({ erp: { creates: 4, changes: 0, publish: 0, unpublish: 0 } });
-    expect(names()).toEqual(['Four', 'One', 'Three', 'Two']);
+    expect(world.productNames()).toEqual(['Four', 'One', 'Three', 'Two']);
   });
 
   it('a run that is refused sends nothing, and nobody is asked again until a run would do something else', async () => {
@@ -157,7 +152,7 @@ describe('a run that would do more than its source allows', () => {
     const refused = await dpp('refuse', 'erp');
     expect([refused.exitCode, refused.stdout]).toEqual([0, expect.stringContaining('Refused run 1 of erp')]);
     const again = await sync();
-    expect([again.exit, again.held, names()]).toEqual([0, [], []]);
+    expect([again.exit, again.held, world.productNames()]).toEqual([0, [], []]);
     const status = await dpp('status');
     expect([status.exitCode, status.stdout]).toEqual([
       0,
@@ -166,12 +161,12 @@ describe('a run that would do more than its source allows', () => {
     expect((await dpp('sync')).stdout).toMatch(/The run of erp is held: .* has refused it/);
     world.write('products.csv', products('One', 'Two', 'Three', 'Four'));
     const other = await sync();
-    expect([other.exit, other.held.length, names()]).toEqual([4, 1, []]);
+    expect([other.exit, other.held.length, world.productNames()]).toEqual([4, 1, []]);
     expect((await dpp('refuse', 'erp')).exitCode).toBe(0);
     expect((await dpp('refuse', 'erp')).exitCode).toBe(2);
     // What was refused can be approved later.
     expect((await sync('--accept', 'erp')).exit).toBe(0);
-    expect(names()).toHaveLength(4);
+    expect(world.productNames()).toHaveLength(4);
   });
 
   it('publications count for the source that owns the product, also in the run of another source', async () => {
@@ -199,7 +194,7 @@ describe('a run that would do more than its source allows', () => {
     const types = lines.map((line) => (JSON.parse(line) as { type: string }).type);
     expect(types).toEqual(['plan', 'item', 'item', 'item', 'summary']);
     expect((await dpp('sync', '--plan', heldPlan('erp'))).exitCode).toBe(0);
-    expect(names()).toHaveLength(3);
+    expect(world.productNames()).toHaveLength(3);
     expect((await dpp('status')).exitCode).toBe(0);
   });
 
@@ -208,7 +203,7 @@ describe('a run that would do more than its source allows', () => {
     expect((await sync()).exit).toBe(4);
     writeFileSync(heldPlan('erp'), readFileSync(heldPlan('erp'), 'utf8').replace('"One"', '"Won"'));
     const { exit, held } = await sync('--accept', 'erp');
-    expect([exit, held.length, names()]).toEqual([4, 1, []]);
+    expect([exit, held.length, world.productNames()]).toEqual([4, 1, []]);
   });
 
   it('an approval is only for the plan that was seen, also where a process has ended while it kept the next one', async () => {
@@ -221,7 +216,7 @@ describe('a run that would do more than its source allows', () => {
     // The plan of the next run is kept, and the note about the run is still the one before.
     expect((await dpp('plan', 'erp', '--out', heldPlan('erp'))).exitCode).toBe(0);
     const { exit, held } = await sync();
-    expect([exit, held[0]?.run, names()]).toEqual([4, 2, []]);
+    expect([exit, held[0]?.run, world.productNames()]).toEqual([4, 2, []]);
   });
 
   it('an approval that was noted counts for the next run, also after its process has ended', async () => {
@@ -231,7 +226,7 @@ describe('a run that would do more than its source allows', () => {
     await runtime.held.approve('erp', { by: 'anna', at: Date.UTC(2026, 10, 29, 17, 40) });
     await runtime.close();
     expect((await sync()).exit).toBe(0);
-    expect(names()).toHaveLength(3);
+    expect(world.productNames()).toHaveLength(3);
   });
 
   it('new passports wait while the run of their parts is held', async () => {

@@ -26,12 +26,8 @@ const run = (...args: string[]) => runHere([...args, '-c', world.configFile, '--
 
 /** The audit log of the ledger, the newest entry first. */
 async function actions() {
-  const runtime = await world.open();
-  try {
-    return (await runtime.reads.actions({ limit: 10 })).rows;
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  return (await runtime.reads.actions({ limit: 10 })).rows;
 }
 
 describe('commands on the terminal', () => {

@@ -72,7 +72,7 @@ it('is not held beyond its bounds, because nobody can decide about a part of an 
   world.write('products.json', cut(exportOf('Valve')));
   expect((await sync()).exit).toBe(3);
   expect(await lastRun()).toMatchObject({ result: 'failed', error: expect.stringContaining('products.json') });
-  const names = Object.values(world.contents().products).map((product) => (product as { name: string }).name);
+  const names = world.productNames();
   expect(new Set(names)).toEqual(new Set(['Pump']));
 });
 

@@ -51,8 +51,6 @@ async function sync(...args: string[]) {
   return { exit, held: held.map(({ source: of, excesses }) => ({ source: of, excesses })) };
 }
 
-const names = () => Object.values(world.contents().products).map((one) => (one as { name: string }).name);
-
 const CHANGES = [{ source: 'erp', effect: 'changes', count: 3, limit: 1 }];
 
 it('a changed lookup file counts for the next run', async () => {
@@ -65,9 +63,9 @@ it('a changed lookup file counts for the next run', async () => {
   expect(await sync()).toEqual({ exit: 4, held: [{ source: 'erp', excesses: CHANGES }] });
   // No other command begins to use the file.
   expect((await dpp('publish', 'A-0')).exitCode).toBe(0);
-  expect(names()).toEqual(['Pump', 'Pump', 'Pump']);
+  expect(world.productNames()).toEqual(['Pump', 'Pump', 'Pump']);
   expect((await sync('--accept', 'erp')).exit).toBe(0);
-  expect(names()).toEqual(['Valve', 'Valve', 'Valve']);
+  expect(world.productNames()).toEqual(['Valve', 'Valve', 'Valve']);
 });
 
 it('the rows of another source that a lookup table has count for its run', async () => {
@@ -79,9 +77,9 @@ it('the rows of another source that a lookup table has count for its run', async
   expect((await sync()).exit).toBe(0);
   world.write('types.csv', VALVES);
   expect(await sync()).toEqual({ exit: 4, held: [{ source: 'types', excesses: CHANGES }] });
-  expect(names()).toEqual(['Pump', 'Pump', 'Pump']);
+  expect(world.productNames()).toEqual(['Pump', 'Pump', 'Pump']);
   expect((await sync('--accept', 'types')).exit).toBe(0);
-  expect(names()).toEqual(['Valve', 'Valve', 'Valve']);
+  expect(world.productNames()).toEqual(['Valve', 'Valve', 'Valve']);
 });
 
 it('BOM items that wait for the materials of another source are new when these come', async () => {

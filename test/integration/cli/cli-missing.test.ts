@@ -244,7 +244,7 @@ describe('BOM items of a product that is missing too', () => {
     await world.sync();
     const products = SMALL.products.filter(({ id }) => !lost.product || id !== 'P1');
     const lines = SMALL.lines.filter(({ product }) => product !== 'P1');
-    for (const [file, content] of Object.entries(smallFiles({ ...SMALL, products, lines }))) world.write(file, content);
+    world.writeAll(smallFiles({ ...SMALL, products, lines }));
     return run('sync');
   }
 

@@ -90,7 +90,7 @@ describe('dpp-sync settle of what is blocked', () => {
     expect((await run('items', '--state', 'superseded', '--json')).stdout.trim().split('\n')).toHaveLength(2);
     expect((await run('ledger', 'verify')).exitCode).toBe(0);
 
-    for (const [path, content] of Object.entries(smallFiles(SMALL))) world.write(path, content);
+    world.writeAll(smallFiles(SMALL));
     const back = await world.sync();
     expect([exitCodeOf(back), back.items.bom_item]).toEqual([0, { delivered: 4 }]);
   });

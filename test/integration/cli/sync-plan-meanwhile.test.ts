@@ -30,10 +30,6 @@ describe('sync --plan, while something else happens', () => {
 
   const dpp = (...args: string[]) => runHere([...args, '-c', world.configFile]);
   const planFile = () => join(world.folder, 'plan.jsonl');
-  const names = () =>
-    Object.values(world.contents().products)
-      .map((product) => (product as { name: string }).name)
-      .sort();
   const never = () => new AbortController().signal;
 
   /** Applies the plan, and changes something after it was prepared. */
@@ -58,7 +54,7 @@ describe('sync --plan, while something else happens', () => {
     });
     await planned('erp');
     expect((await dpp('sync', '--plan', planFile())).exitCode).toBe(0);
-    expect(names()).toEqual(['Pump']);
+    expect(world.productNames()).toEqual(['Pump']);
   });
 
   it('another run of the source begins when the rows of the plan are stored, so no newer row goes back', async () => {
@@ -88,20 +84,16 @@ describe('sync --plan, while something else happens', () => {
       db.close();
       await runtime.close();
     }
-    expect(names()).toEqual(['Copper pump']);
+    expect(world.productNames()).toEqual(['Copper pump']);
   });
 
   it('a plan that cannot be applied lets other runs of its sources begin', async () => {
     world = await createWorld({ config: { sources: [csv('erp')] }, files: { 'erp.csv': 'SKU,NAME\nA,Pump\n' } });
     await planned();
     world.write('erp.csv', 'SKU,NAME\nA,Valve\n');
-    const runtime = await world.open();
-    try {
-      await expect(runtime.preparePlanned(planFile(), never(), WAIT_MS)).rejects.toMatchObject({ code: 'plan.stale' });
-      expect(await runtime.pull('erp', CAUSE, never(), 0)).toMatchObject({ result: 'complete' });
-    } finally {
-      await runtime.close();
-    }
+    await using runtime = await world.open();
+    await expect(runtime.preparePlanned(planFile(), never(), WAIT_MS)).rejects.toMatchObject({ code: 'plan.stale' });
+    expect(await runtime.pull('erp', CAUSE, never(), 0)).toMatchObject({ result: 'complete' });
   });
 
   it('a lookup file that is written after the plan was made again is not used', async () => {
@@ -120,7 +112,7 @@ describe('sync --plan, while something else happens', () => {
     } finally {
       await runtime.close();
     }
-    expect(names()).toEqual([]);
+    expect(world.productNames()).toEqual([]);
   });
 
   it('a write that was due before a plan is not sent in its former form', async () => {
@@ -131,7 +123,7 @@ describe('sync --plan, while something else happens', () => {
     world.requests();
     expect((await dpp('sync', '--plan', planFile())).exitCode).toBe(0);
     expect(world.requests()).toEqual({ 'product.list': 1, 'product.create': 1 });
-    expect(names()).toEqual(['Steel pump']);
+    expect(world.productNames()).toEqual(['Steel pump']);
   });
 
   /** Syncs until the rows are mapped. The creates wait for the list of the platform. */
@@ -156,7 +148,7 @@ describe('sync --plan, while something else happens', () => {
     try {
       const report = await applied(daemon.runtime, () => world.write('erp.csv', 'SKU,NAME\nA,Valve\n'));
       expect(report.fault).toBeNull();
-      expect(names()).toEqual(['Pump']);
+      expect(world.productNames()).toEqual(['Pump']);
     } finally {
       await daemon.stop();
     }

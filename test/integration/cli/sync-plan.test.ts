@@ -64,22 +64,17 @@ function configured(change: object): void {
   world.write('dpp-sync.yaml', stringify({ ...config, sources: sources(), ...change }));
 }
 
-const names = () =>
-  Object.values(world.contents().products)
-    .map((product) => (product as { name: string }).name)
-    .sort();
-
 describe('sync --plan', () => {
   it('a plan is applied as it was shown, and nothing is left to plan', async () => {
     await planned();
     expect((await dpp('sync', '--plan', file)).exitCode).toBe(0);
-    expect(names()).toEqual(['Filter', 'Pump', 'Valve']);
+    expect(world.productNames()).toEqual(['Filter', 'Pump', 'Valve']);
     expect((await dpp('plan', '--exit-code')).exitCode).toBe(0);
 
     world.write('products.csv', PRODUCTS.replace('Pump', 'Steel pump'));
     expect((await dpp('plan', '--exit-code', '--out', file)).exitCode).toBe(4);
     expect((await dpp('sync', '--plan', file)).exitCode).toBe(0);
-    expect(names()).toEqual(['Filter', 'Steel pump', 'Valve']);
+    expect(world.productNames()).toEqual(['Filter', 'Steel pump', 'Valve']);
   });
 
   it('a row that changes while a plan is applied is not sent', async () => {
@@ -101,9 +96,9 @@ describe('sync --plan', () => {
     } finally {
       await runtime.close();
     }
-    expect(names()).toEqual(['Filter', 'Steel pump', 'Valve']);
+    expect(world.productNames()).toEqual(['Filter', 'Steel pump', 'Valve']);
     await dpp('sync');
-    expect(names()).toEqual(['Copper pump', 'Copper valve', 'Filter']);
+    expect(world.productNames()).toEqual(['Copper pump', 'Copper valve', 'Filter']);
   });
 
   const CHANGES: [what: string, change: () => Promise<unknown> | void, named: string][] = [
@@ -183,7 +178,7 @@ describe('sync --plan', () => {
     writeFileSync(file, broken(readFileSync(file, 'utf8')));
     const { exitCode: code, stderr } = await dpp('sync', '--plan', file);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
-    expect(names()).toEqual([]);
+    expect(world.productNames()).toEqual([]);
   });
 
   it('a plan takes no other sources, and a missing file is named', async () => {

@@ -25,7 +25,7 @@ export async function syncExample(page: string, { options, prepare }: ExampleSet
   const world = await createWorld({ config: {} });
   try {
     const files = filesOfPage(page);
-    for (const [path, content] of Object.entries(files)) world.write(path, content);
+    world.writeAll(files);
     if (options !== undefined) replaceOptions(world, options);
     await prepare?.(world.folder, files);
     vi.stubEnv('DPP_BASE_URL', world.baseUrl);

@@ -96,13 +96,9 @@ describe('the secrets of a source', () => {
 
   it('the secrets of a source stop the run with their place in the config when their file is gone', async () => {
     world.write('own.ts', connectorWith(ROW));
-    const runtime = await world.open();
-    try {
-      rmSync(join(world.folder, 'password'));
-      const { fault } = await syncOnce(runtime);
-      expect(fault).toMatchObject({ code: 'config.invalid', path: 'sources[0].options.login.password' });
-    } finally {
-      await runtime.close();
-    }
+    await using runtime = await world.open();
+    rmSync(join(world.folder, 'password'));
+    const { fault } = await syncOnce(runtime);
+    expect(fault).toMatchObject({ code: 'config.invalid', path: 'sources[0].options.login.password' });
   });
 });

@@ -97,12 +97,8 @@ async function given(options: {
 }
 
 async function working<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {
-  const runtime = await world.open();
-  try {
-    return await work(runtime);
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  return await work(runtime);
 }
 
 /** Delivers what the ledger has, without a pull. */

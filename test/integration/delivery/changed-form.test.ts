@@ -102,7 +102,7 @@ describe('items that were sent in another form than the profile has now', () => 
       ...changed('materials', 'M1', { name: 'Steel 2' }),
       products: EXPORT.products,
     });
-    for (const [path, content] of Object.entries(files)) world.write(path, content);
+    world.writeAll(files);
     await world.sync();
     expect(world.contents().materials).toMatchObject([
       { name: 'Steel 2', recycled_mass_fraction: '0.4' },
@@ -231,7 +231,7 @@ describe('items that were sent in another form than the profile has now', () => 
       body: JSON.stringify({ code: 'M9', name: 'Zinc', recycled_mass_fraction: '0.1' }),
     });
     const materials = [...EXPORT.materials, { id: 'M9', name: 'Zinc', recycled: '0.1' }];
-    for (const [path, content] of Object.entries(smallFiles({ ...EXPORT, materials }))) world.write(path, content);
+    world.writeAll(smallFiles({ ...EXPORT, materials }));
     await world.sync();
     expect(world.contents().materials).toHaveLength(3);
     expect(await runJson('show', 'material', 'M9')).toMatchObject({ item: { state: 'delivered', inOtherForm: [] } });

@@ -17,16 +17,12 @@ const QUICK = {
 function rename(name: string): void {
   const { products } = largeExport(COUNT);
   const files = smallFiles({ products: products.map((one) => ({ ...one, name })), materials: [], lines: [] });
-  for (const [path, content] of Object.entries(files)) world.write(path, content);
+  world.writeAll(files);
 }
 
 async function viewed<T>(look: (reads: Reads) => Promise<T>): Promise<T> {
-  const runtime = await world.open();
-  try {
-    return await look(runtime.reads);
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  return await look(runtime.reads);
 }
 
 /** Products that were created one by one, and then the lists of the platform are closed. */

@@ -44,16 +44,12 @@ async function byHand(name: string, steps: readonly ('init' | 'publish' | 'unpub
 }
 
 async function viewed<T>(look: (reads: Reads) => Promise<T>): Promise<T> {
-  const runtime = await world.open();
-  try {
-    return await look(runtime.reads);
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  return await look(runtime.reads);
 }
 
 function load(count: number): void {
-  for (const [path, content] of Object.entries(smallFiles(largeExport(count)))) world.write(path, content);
+  world.writeAll(smallFiles(largeExport(count)));
 }
 
 /** Syncs ten products, then makes four of the next ones by hand, and syncs these too. */

@@ -47,7 +47,7 @@ async function given(
 }
 
 function replaceExport(next: SmallExport): void {
-  for (const [path, content] of Object.entries(smallFiles(next))) world.write(path, content);
+  world.writeAll(smallFiles(next));
 }
 
 /** Publications by SKU, those that were withdrawn with a minus sign. */
@@ -59,27 +59,19 @@ function publications(): string[] {
 }
 
 async function passportOf(product: string): Promise<PassportView> {
-  const runtime = await world.open();
-  try {
-    const view = await runtime.reads.passport(product);
-    if (!view) throw new Error(`no product ${product}`);
-    return view;
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  const view = await runtime.reads.passport(product);
+  if (!view) throw new Error(`no product ${product}`);
+  return view;
 }
 
 /** Asks for passports as `publish` and `unpublish` do. */
 async function ask(status: 'published' | 'unpublished', ...products: string[]) {
-  const runtime = await world.open();
-  try {
-    const answers = await runtime.ledger.askForPassports({ products, status });
-    const abort = new AbortController().signal;
-    await sync(runtime, { sources: [], waitMs: 10_000, abort, pull: false }, systemClock);
-    return answers;
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  const answers = await runtime.ledger.askForPassports({ products, status });
+  const abort = new AbortController().signal;
+  await sync(runtime, { sources: [], waitMs: 10_000, abort, pull: false }, systemClock);
+  return answers;
 }
 
 const withLines = (change: (lines: SmallExport['lines']) => SmallExport['lines']): SmallExport => ({
@@ -92,41 +84,33 @@ const BROKEN_LINE = withLines((lines) => lines.map((line) => (line.id === '3' ? 
 describe('passports in a sync', () => {
   it('a sync does not end when the engine has evaluated the passports while the last writes ended', async () => {
     await given();
-    const runtime = await world.open();
-    try {
-      let staged = 0;
-      const writesEnded = async () => void (staged += await runtime.passports.evaluate());
-      const observed: Runtime = { ...runtime, ledger: { ...runtime.ledger, writesEnded } };
-      const abort = new AbortController().signal;
-      const report = await sync(observed, { sources: [], waitMs: 10_000, abort }, systemClock);
-      expect(staged).toBeGreaterThan(0);
-      expect(report.passports).toEqual({ published: 3 });
-    } finally {
-      await runtime.close();
-    }
+    await using runtime = await world.open();
+    let staged = 0;
+    const writesEnded = async () => void (staged += await runtime.passports.evaluate());
+    const observed: Runtime = { ...runtime, ledger: { ...runtime.ledger, writesEnded } };
+    const abort = new AbortController().signal;
+    const report = await sync(observed, { sources: [], waitMs: 10_000, abort }, systemClock);
+    expect(staged).toBeGreaterThan(0);
+    expect(report.passports).toEqual({ published: 3 });
   });
 
   it('a sync looks at passports only when the writes before have ended, as their callers mark passports as dirty', async () => {
     await given();
-    const runtime = await world.open();
-    try {
-      let evaluations = 0;
-      const passports = { ...runtime.passports, evaluate: () => ((evaluations += 1), Promise.resolve(0)) };
-      const lastWrite = Promise.withResolvers<void>();
-      const waits = Promise.withResolvers<void>();
-      const writesEnded = () => (waits.resolve(), lastWrite.promise);
-      const observed: Runtime = { ...runtime, passports, ledger: { ...runtime.ledger, writesEnded } };
-      const abort = new AbortController().signal;
-      const ended = sync(observed, { sources: [], waitMs: 10_000, abort, pull: false }, systemClock);
-      await Promise.race([waits.promise, ended]);
-      await new Promise(setImmediate);
-      expect(evaluations).toBe(0);
-      lastWrite.resolve();
-      await ended;
-      expect(evaluations).toBe(1);
-    } finally {
-      await runtime.close();
-    }
+    await using runtime = await world.open();
+    let evaluations = 0;
+    const passports = { ...runtime.passports, evaluate: () => ((evaluations += 1), Promise.resolve(0)) };
+    const lastWrite = Promise.withResolvers<void>();
+    const waits = Promise.withResolvers<void>();
+    const writesEnded = () => (waits.resolve(), lastWrite.promise);
+    const observed: Runtime = { ...runtime, passports, ledger: { ...runtime.ledger, writesEnded } };
+    const abort = new AbortController().signal;
+    const ended = sync(observed, { sources: [], waitMs: 10_000, abort, pull: false }, systemClock);
+    await Promise.race([waits.promise, ended]);
+    await new Promise(setImmediate);
+    expect(evaluations).toBe(0);
+    lastWrite.resolve();
+    await ended;
+    expect(evaluations).toBe(1);
   });
 
   it('passports are published once when their products are complete, and a second sync does nothing', async () => {

@@ -188,8 +188,7 @@ describe('a sync with a key for which one operation is closed', () => {
     const ids = Array.from({ length: 60 }, (_, at) => `P${at}`);
     const products = ids.map((id) => ({ id, name: id, country: 'DE' }));
     await given();
-    for (const [file, content] of Object.entries(smallFiles({ ...SMALL, products, lines: [] })))
-      world.write(file, content);
+    world.writeAll(smallFiles({ ...SMALL, products, lines: [] }));
     world.sandbox.faults.add({ operation: 'product.import', kind: 'status', status: 403 });
     const report = await world.sync();
     expect([exitCodeOf(report), report.fault, report.items]).toMatchObject([
@@ -201,8 +200,7 @@ describe('a sync with a key for which one operation is closed', () => {
     expect(world.requests()).toMatchObject({ 'product.import': 1, 'product.create': 60 });
 
     const changedRows = products.map((one) => ({ ...one, name: `${one.id} new` }));
-    for (const [file, content] of Object.entries(smallFiles({ ...SMALL, products: changedRows, lines: [] })))
-      world.write(file, content);
+    world.writeAll(smallFiles({ ...SMALL, products: changedRows, lines: [] }));
     world.write('exports/materials.csv', 'ID;NAME;RECYCLED\nM1;Steel 2;0.4\nM2;Copper;0.25\nM3;Tin;0.1\n');
     const second = await world.sync();
     expect([second.items, exitCodeOf(second)]).toMatchObject([{ material: { delivered: 3 } }, expect.any(Number)]);

@@ -90,8 +90,7 @@ describe('the state of a ledger of which the API refuses an operation', () => {
     expect(exitCodeOf(await world.sync())).toBe(0);
     refuse('product.import');
     const renamed = products.map((one) => ({ ...one, name: `${one.id} new` }));
-    for (const [file, content] of Object.entries(smallFiles({ ...SMALL, products: renamed, lines: [] })))
-      world.write(file, content);
+    world.writeAll(smallFiles({ ...SMALL, products: renamed, lines: [] }));
     expect(exitCodeOf(await world.sync())).toBeGreaterThan(0);
     const { exitCode, json } = await cli(['status', '--json', '-c', world.configFile]);
     expect([exitCode, json()]).toMatchObject([4, { refused: [{ operation: 'product.import', count: 3 }] }]);

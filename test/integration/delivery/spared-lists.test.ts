@@ -32,7 +32,7 @@ describe('the list of a kind in a later run', () => {
     world.requests();
     for (let week = 1; week <= WEEKS; week += 1) {
       laterMs += WEEK_MS;
-      for (const [path, text] of Object.entries(smallFiles(exportOf(week)))) world.write(path, text);
+      world.writeAll(smallFiles(exportOf(week)));
       expect((await world.sync()).fault).toBeNull();
       expect(world.requests()).toEqual({ 'material.list': 1, 'material.create': MATERIALS / NEW_AT / WEEKS });
     }

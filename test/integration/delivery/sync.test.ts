@@ -52,7 +52,7 @@ async function given(
 }
 
 function replaceExport(next: SmallExport): void {
-  for (const [path, content] of Object.entries(smallFiles(next))) world.write(path, content);
+  world.writeAll(smallFiles(next));
 }
 
 const byText = (a: string, b: string) => (a < b ? -1 : 1);

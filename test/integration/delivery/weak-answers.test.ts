@@ -42,12 +42,8 @@ async function given(
 }
 
 async function viewed<T>(look: (reads: Reads) => Promise<T>): Promise<T> {
-  const runtime = await world.open();
-  try {
-    return await look(runtime.reads);
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  return await look(runtime.reads);
 }
 
 const passportOf = (product: string): Promise<PassportView | null> => viewed((views) => views.passport(product));
@@ -100,7 +96,7 @@ describe('an id that was taken without proof', () => {
     expect(await viewed((views) => views.unproven())).toEqual(counted);
     world.requests();
     const materials = SMALL.materials.map((one) => ({ ...one, name: `${one.name} (new)` }));
-    for (const [path, content] of Object.entries(smallFiles({ ...SMALL, materials }))) world.write(path, content);
+    world.writeAll(smallFiles({ ...SMALL, materials }));
     await world.sync();
     expect(world.requests()['material.update']).toBe(materials.length);
     expect(await viewed((views) => views.unproven())).toEqual(counted);
@@ -116,7 +112,7 @@ describe('an answer to a BOM item', () => {
     const before = parts();
     world.sandbox.setLies(['bom_item.create:ignored']);
     const files = smallFiles({ ...SMALL, lines: [...SMALL.lines, LINE] });
-    for (const [path, content] of Object.entries(files)) world.write(path, content);
+    world.writeAll(files);
     expect(exitCodeOf(await world.sync())).toBe(4);
     const [stuck] = await viewed((views) => views.stuck(1));
     expect(stuck).toMatchObject({ kind: 'bom_item', state: 'in_doubt', reason: { code: 'unechoed' } });

@@ -82,7 +82,7 @@ const LEDGERS: readonly FixedLedger[] = [
       'why A-9',
       'quarantine --out rows.csv',
       (world) => {
-        for (const [path, content] of Object.entries(GOOD_FILES)) world.write(path, content);
+        world.writeAll(GOOD_FILES);
         world.write('materials.csv', 'ID,NAME\n');
       },
       'sync',
@@ -164,7 +164,7 @@ const LEDGERS: readonly FixedLedger[] = [
         const files = smallFiles(SMALL);
         world.write('exports/bom.csv', smallFiles({ ...SMALL, lines: [] })['exports/bom.csv'] ?? '');
         await world.sync();
-        for (const [path, content] of Object.entries(files)) world.write(path, content);
+        world.writeAll(files);
       },
       'sync',
       ...LOOK,

@@ -49,7 +49,7 @@ function configure(passports: Record<string, string>): void {
 
 function exportNow(change: Partial<SmallExport>): void {
   current = { ...SMALL, ...change };
-  for (const [path, content] of Object.entries(smallFiles(current))) world.write(path, content);
+  world.writeAll(smallFiles(current));
 }
 
 const renamed = <T extends { id: string }>(rows: T[], id: string, name: string): T[] =>

@@ -68,17 +68,13 @@ it('a run of the command `sync` prunes the ledger, which no daemon may ever work
 
 it('a run is complete although the ledger could not be pruned after it', async () => {
   await given();
-  const runtime = await world.open();
-  try {
-    const prune = vi.spyOn(runtime.ledger, 'prune').mockRejectedValue(new Error('The disk is full.'));
-    const report = await sync(
-      runtime,
-      { sources: [], accept: [], waitMs: 5_000, abort: AbortSignal.timeout(WAIT_MS) },
-      clock,
-    );
-    expect(prune).toHaveBeenCalledOnce();
-    expect(report).toMatchObject({ fault: null, items: { product: { delivered: 1 } } });
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  const prune = vi.spyOn(runtime.ledger, 'prune').mockRejectedValue(new Error('The disk is full.'));
+  const report = await sync(
+    runtime,
+    { sources: [], accept: [], waitMs: 5_000, abort: AbortSignal.timeout(WAIT_MS) },
+    clock,
+  );
+  expect(prune).toHaveBeenCalledOnce();
+  expect(report).toMatchObject({ fault: null, items: { product: { delivered: 1 } } });
 });

@@ -46,7 +46,7 @@ function exportOf(skus: Record<string, string>): Record<string, string> {
 }
 
 function write(skus: Record<string, string>): void {
-  for (const [path, content] of Object.entries(exportOf(skus))) world.write(path, content);
+  world.writeAll(exportOf(skus));
 }
 
 it(

@@ -52,12 +52,8 @@ export async function take(turn: Turn, parts: PlanWorld, reach: Reach): Promise<
 }
 
 async function opened<T>({ world }: PlanWorld, work: (runtime: Runtime) => Promise<T>): Promise<T> {
-  const runtime = await world.open();
-  try {
-    return await work(runtime);
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  return await work(runtime);
 }
 
 /** @param meanwhile called when the rows of the plan were read, and before they are applied */

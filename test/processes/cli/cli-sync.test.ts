@@ -113,17 +113,13 @@ describe('dpp-sync sync', () => {
 
   it('sync ends with 3 and names the holder while another process works on the ledger', async () => {
     await begin();
-    const runtime = await world.open();
-    try {
-      const { exitCode, json } = await sync('--json');
-      expect(exitCode).toBe(3);
-      const { error } = json() as { error: { code: string; message: string } };
-      expect(error.code).toBe('ledger.held');
-      expect(error.message).toContain(`process ${process.pid}`);
-      expect((await cli(['status', '-c', world.configFile])).exitCode).toBe(0);
-    } finally {
-      await runtime.close();
-    }
+    await using _holder = await world.open();
+    const { exitCode, json } = await sync('--json');
+    expect(exitCode).toBe(3);
+    const { error } = json() as { error: { code: string; message: string } };
+    expect(error.code).toBe('ledger.held');
+    expect(error.message).toContain(`process ${process.pid}`);
+    expect((await cli(['status', '-c', world.configFile])).exitCode).toBe(0);
   });
 
   it('sync finishes what is in flight at the first SIGINT, ends with 1, and doubles nothing when it is run again', async () => {

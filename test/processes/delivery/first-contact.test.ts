@@ -68,12 +68,8 @@ function counts(): Record<string, number> {
 }
 
 async function withLedger<T>(work: (ledger: Awaited<ReturnType<World['open']>>['ledger']) => Promise<T>): Promise<T> {
-  const runtime = await world.open();
-  try {
-    return await work(runtime.ledger);
-  } finally {
-    await runtime.close();
-  }
+  await using runtime = await world.open();
+  return await work(runtime.ledger);
 }
 
 const STYLES: [string, SandboxOptions][] = [
@@ -266,7 +262,7 @@ describe('publications of adopted products', () => {
     await fillAndForget({}, { target: { bom: 'assume-present' }, config: { sources, passports } });
     await world.sync();
     const files = smallFiles({ ...EXPORT, products: EXPORT.products.slice(0, 2), lines: EXPORT.lines.slice(0, 3) });
-    for (const [path, content] of Object.entries(files)) world.write(path, content);
+    world.writeAll(files);
     world.requests();
     await world.sync();
     expect(writes()).toEqual([]);

@@ -1,4 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
+import { xlsx } from '../../../connectors/xlsx/index.ts';
+import type { SourceRow } from '../../../src/sdk/index.ts';
+import { readRows, temporaryFolder } from './connector-reader.ts';
 
 /** A part of an archive. `size` and `crc` replace the true values in the archive's directory. */
 export interface ZipPart {
@@ -145,4 +148,10 @@ export function textCell(reference: string, text: string): string {
 export function textRow(number: number, ...texts: string[]): string {
   const cells = texts.map((text, column) => textCell(`${String.fromCharCode(65 + column)}${number}`, text));
   return `<row r="${number}">${cells.join('')}</row>`;
+}
+
+/** Reads the rows of a workbook. */
+export async function readWorkbook(parts: WorkbookParts, stream: object = {}): Promise<SourceRow[]> {
+  await using folder = await temporaryFolder({ 'in.xlsx': workbook(parts) });
+  return await readRows(xlsx, { folder: folder.path, stream: { path: 'in.xlsx', ...stream } });
 }

@@ -35,7 +35,7 @@ export async function syncThenBlock(world: World): Promise<SyncReport> {
   const lines = changed('lines', '3', { quantity: '7' }).lines.map((line) =>
     line.id === '4' ? { ...line, quantity: '8' } : line,
   );
-  for (const [path, content] of Object.entries(smallFiles({ ...SMALL, lines }))) world.write(path, content);
+  world.writeAll(smallFiles({ ...SMALL, lines }));
   const report = await world.sync();
   expect(report.items.bom_item).toEqual({ delivered: 2, blocked: 2 });
   return report;

@@ -43,10 +43,14 @@ export interface World {
   baseUrl: string;
   sandbox: Sandbox;
   write(path: string, content: string | Uint8Array): void;
-  open(options?: Pick<RuntimeOptions, 'readsApart'>): Promise<Runtime>;
+  /** Writes files by their paths. */
+  writeAll(files: Record<string, string | Uint8Array>): void;
+  open(options?: Pick<RuntimeOptions, 'readsApart'>): Promise<Runtime & AsyncDisposable>;
   /** Opens everything, syncs once, closes everything. */
   sync(options?: { waitMs?: number; abort?: AbortSignal; accept?: string[] }): Promise<SyncReport>;
   contents(): OrganizationSnapshot;
+  /** The names of the products at the platform, sorted. */
+  productNames(): string[];
   /** The number of requests since the last call, by operation. */
   requests(): Record<string, number>;
   /** Clears the faults of the sandbox, and ends the latency of the requests that the sandbox has received. */
@@ -82,7 +86,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       ...options.config,
     }),
   );
-  for (const [path, content] of Object.entries(options.files ?? {})) write(path, content);
+  const writeAll: World['writeAll'] = (files) => {
+    for (const [path, content] of Object.entries(files)) write(path, content);
+  };
+  writeAll(options.files ?? {});
 
   const world: World = {
     folder,
@@ -90,6 +97,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     baseUrl,
     sandbox,
     write,
+    writeAll,
     async open(options = {}) {
       const secrets = createSecretStore();
       const config = await loadConfig({
@@ -100,7 +108,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         secrets,
       });
       const log = createLogger({ level: logLevel(), secrets });
-      return openRuntime({
+      const runtime = await openRuntime({
         config,
         command: 'sync',
         showFailedJobs: false,
@@ -110,16 +118,14 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         version: '0.0.0',
         ...options,
       });
+      return Object.assign(runtime, { [Symbol.asyncDispose]: () => runtime.close() });
     },
     async sync({ waitMs = 10_000, abort = new AbortController().signal, accept = [] } = {}) {
-      const runtime = await world.open();
-      try {
-        return await sync(runtime, { sources: [], accept, waitMs, abort }, clock);
-      } finally {
-        await runtime.close();
-      }
+      await using runtime = await world.open();
+      return await sync(runtime, { sources: [], accept, waitMs, abort }, clock);
     },
     contents: () => sandbox.inspect().organizations['acme'] as OrganizationSnapshot,
+    productNames: () => (world.contents().products as { name: string }[]).map(({ name }) => name).toSorted(),
     requests: requestsSince(sandbox),
     endLatency() {
       sandbox.faults.clear();

@@ -1,19 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { xlsx } from '../../../connectors/xlsx/index.ts';
 import type { SourceRow } from '../../../src/sdk/index.ts';
-import { probe, readRows, temporaryFolder } from '../../support/connectors/connector-reader.ts';
-import { textCell, textRow, type WorkbookParts, workbook } from '../../support/connectors/workbook.ts';
-
-async function read(parts: WorkbookParts, stream: object = {}): Promise<SourceRow[]> {
-  await using folder = await temporaryFolder({ 'in.xlsx': workbook(parts) });
-  return await readRows(xlsx, { folder: folder.path, stream: { path: 'in.xlsx', ...stream } });
-}
+import { probe, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { readWorkbook, textCell, textRow, workbook } from '../../support/connectors/workbook.ts';
 
 const fields = (rows: SourceRow[]) => rows.map((row) => row.fields);
 
 describe('rows', () => {
   it('rows of a sheet stand at a file, a sheet and a row', async () => {
-    const rows = await read({ sheet: textRow(1, 'sku') + textRow(7, '0815') });
+    const rows = await readWorkbook({ sheet: textRow(1, 'sku') + textRow(7, '0815') });
     expect(rows).toEqual([{ fields: { sku: '0815' }, place: { file: 'in.xlsx', line: 7, path: 'Sheet1' } }]);
   });
 
@@ -21,7 +16,7 @@ describe('rows', () => {
     const sheet =
       '<row><c t="inlineStr"><is><t>a</t></is></c><c t="inlineStr"><is><t>b</t></is></c></row>' +
       '<row><c><v>1</v></c><c><v>2</v></c></row><row><c r="B3"><v>3</v></c></row>';
-    const rows = await read({ sheet });
+    const rows = await readWorkbook({ sheet });
     expect(fields(rows)).toEqual([
       { a: '1', b: '2' },
       { a: '', b: '3' },
@@ -31,18 +26,18 @@ describe('rows', () => {
 
   it('rows of a sheet without a value are skipped', async () => {
     const sheet = `${textRow(1, 'a')}<row r="2"/><row r="3"><c r="A3" s="0"/></row>${textRow(4, '')}${textRow(5, 'x')}`;
-    expect(fields(await read({ sheet }))).toEqual([{ a: 'x' }]);
+    expect(fields(await readWorkbook({ sheet }))).toEqual([{ a: 'x' }]);
   });
 
   it('rows of a sheet are all read where the sheet says that it is smaller or larger', async () => {
     for (const dimension of ['A1:A1', 'A1:XFD1048576']) {
       const sheet = textRow(1, 'a', 'b') + textRow(2, '1', '2') + textRow(3, '3', '4');
-      expect(await read({ sheet, before: `<dimension ref="${dimension}"/>` })).toHaveLength(2);
+      expect(await readWorkbook({ sheet, before: `<dimension ref="${dimension}"/>` })).toHaveLength(2);
     }
   });
 
   it('rows of a sheet have their own properties only, whatever the columns are called', async () => {
-    const [row] = await read({ sheet: textRow(1, '__proto__', 'constructor') + textRow(2, 'a', 'b') });
+    const [row] = await readWorkbook({ sheet: textRow(1, '__proto__', 'constructor') + textRow(2, 'a', 'b') });
     expect(Object.entries(row?.fields ?? {})).toEqual([
       ['__proto__', 'a'],
       ['constructor', 'b'],
@@ -52,23 +47,23 @@ describe('rows', () => {
   it('hidden rows and columns of a sheet are read or skipped, as configured', async () => {
     const sheet = `${textRow(1, 'a', 'b')}${textRow(2, '1', '2')}${textRow(3, '3', '4').replace('<row', '<row hidden="1"')}`;
     const parts = { sheet, before: '<cols><col min="2" max="2" hidden="true"/></cols>' };
-    expect(fields(await read(parts))).toEqual([
+    expect(fields(await readWorkbook(parts))).toEqual([
       { a: '1', b: '2' },
       { a: '3', b: '4' },
     ]);
-    expect(fields(await read(parts, { hidden: 'skip' }))).toEqual([{ a: '1' }]);
+    expect(fields(await readWorkbook(parts, { hidden: 'skip' }))).toEqual([{ a: '1' }]);
   });
 });
 
 describe('column names', () => {
   it('the column names of a sheet stand in the configured row, and the rows above are skipped', async () => {
     const sheet = textRow(1, 'Export of 1 March') + textRow(3, 'a', 'b') + textRow(4, '1', '2');
-    expect(fields(await read({ sheet }, { header: 3 }))).toEqual([{ a: '1', b: '2' }]);
+    expect(fields(await readWorkbook({ sheet }, { header: 3 }))).toEqual([{ a: '1', b: '2' }]);
   });
 
   it('the column names of a sheet are letters where there is no header', async () => {
     const sheet = textRow(1, '1', '2') + textRow(2, '3', '4', '5');
-    expect(fields(await read({ sheet }, { header: false }))).toEqual([
+    expect(fields(await readWorkbook({ sheet }, { header: false }))).toEqual([
       { A: '1', B: '2', C: '' },
       { A: '3', B: '4', C: '5' },
     ]);
@@ -76,7 +71,7 @@ describe('column names', () => {
 
   it('the column names of a sheet are those of the first rows, so that a value may be missing in the first one', async () => {
     const sheet = textRow(1, 'a') + textRow(2, '1') + textRow(3, '2', '', '3');
-    expect(fields(await read({ sheet }))).toEqual([
+    expect(fields(await readWorkbook({ sheet }))).toEqual([
       { a: '1', C: '' },
       { a: '2', C: '3' },
     ]);
@@ -86,11 +81,11 @@ describe('column names', () => {
 
   it('the column names of a sheet are letters for columns without a name', async () => {
     const sheet = textRow(1, 'a', '', 'E') + textRow(2, '1', '2', '3', '4', '5');
-    expect(fields(await read({ sheet }))).toEqual([{ a: '1', B: '2', E: '3', D: '4', 'column E': '5' }]);
+    expect(fields(await readWorkbook({ sheet }))).toEqual([{ a: '1', B: '2', E: '3', D: '4', 'column E': '5' }]);
   });
 
   it('the column names of a sheet have no line breaks and no white space around them', async () => {
-    expect(fields(await read({ sheet: textRow(1, ' Net\nweight ') + textRow(2, '1') }))).toEqual([
+    expect(fields(await readWorkbook({ sheet: textRow(1, ' Net\nweight ') + textRow(2, '1') }))).toEqual([
       { 'Net weight': '1' },
     ]);
   });
@@ -102,28 +97,28 @@ describe('column names', () => {
       textRow(3, 'A', '1', '2', '3');
     const behind =
       '<mergeCells count="3"><mergeCell ref="A1:A2"/><mergeCell ref="B1:C1"/><mergeCell ref="A3:D3"/></mergeCells>';
-    expect(fields(await read({ sheet, behind }, { headerRows: 2 }))).toEqual([
+    expect(fields(await readWorkbook({ sheet, behind }, { headerRows: 2 }))).toEqual([
       { SKU: 'A', 'Size Length': '1', 'Size Width': '2', 'Weight kg': '3' },
     ]);
   });
 
   it('the column names of a sheet must not be there twice', async () => {
-    await expect(read({ sheet: textRow(1, 'a', 'b', 'a') + textRow(2, '1') })).rejects.toThrow(
+    await expect(readWorkbook({ sheet: textRow(1, 'a', 'b', 'a') + textRow(2, '1') })).rejects.toThrow(
       'Row 1 of the sheet Sheet1 (in.xlsx) has the column name "a" twice, in A and C.',
     );
   });
 
   it('the column names of a sheet must be in their row', async () => {
     for (const sheet of ['', textRow(2, 'a'), textRow(1, ' ', '')]) {
-      await expect(read({ sheet })).rejects.toThrow('Row 1 of the sheet Sheet1 (in.xlsx) is empty');
+      await expect(readWorkbook({ sheet })).rejects.toThrow('Row 1 of the sheet Sheet1 (in.xlsx) is empty');
     }
-    expect(await read({ sheet: '' }, { header: false })).toEqual([]);
-    expect(await read({ sheet: textRow(1, 'a') })).toEqual([]);
+    expect(await readWorkbook({ sheet: '' }, { header: false })).toEqual([]);
+    expect(await readWorkbook({ sheet: textRow(1, 'a') })).toEqual([]);
   });
 
   it('the column names of a sheet cannot be an error value', async () => {
     const sheet = `<row r="1"><c r="A1" t="e"><v>#REF!</v></c></row>${textRow(2, 'x')}`;
-    await expect(read({ sheet })).rejects.toThrow('The column name in A1 of the sheet Sheet1 (in.xlsx) holds');
+    await expect(readWorkbook({ sheet })).rejects.toThrow('The column name in A1 of the sheet Sheet1 (in.xlsx) holds');
   });
 
   it('the column names of a sheet are found by the check, without those of hidden columns where these are skipped', async () => {
@@ -143,18 +138,18 @@ describe('sheets', () => {
   const parts = { sheet: textRow(1, 'a') + textRow(2, '1'), sheets };
 
   it('sheets are chosen by name or by number', async () => {
-    expect(await read(parts, { sheet: 'Ä & "B"' })).toHaveLength(1);
-    expect(await read(parts, { sheet: 3 })).toHaveLength(1);
+    expect(await readWorkbook(parts, { sheet: 'Ä & "B"' })).toHaveLength(1);
+    expect(await readWorkbook(parts, { sheet: 3 })).toHaveLength(1);
   });
 
   it('sheets that are hidden are not read where none is chosen', async () => {
-    await expect(read(parts)).rejects.toThrow('Row 1 of the sheet Notes');
-    expect(await read({ ...parts, sheets: sheets.slice(1).toReversed().slice(0, 1) })).toHaveLength(1);
+    await expect(readWorkbook(parts)).rejects.toThrow('Row 1 of the sheet Notes');
+    expect(await readWorkbook({ ...parts, sheets: sheets.slice(1).toReversed().slice(0, 1) })).toHaveLength(1);
   });
 
   it('sheets that are not there are named beside those that are', async () => {
     for (const sheet of ['Products', 9]) {
-      await expect(read(parts, { sheet })).rejects.toMatchObject({
+      await expect(readWorkbook(parts, { sheet })).rejects.toMatchObject({
         code: 'source.unreadable',
         message: `in.xlsx has no sheet ${JSON.stringify(sheet)}.`,
         suggestion: 'Its sheets are "Old", "Notes", "Ä & \\"B\\"".',
@@ -163,11 +158,11 @@ describe('sheets', () => {
   });
 
   it('sheets are read in the strict form, with prefixes, and in UTF-16', async () => {
-    expect(await read({ ...parts, strict: true }, { sheet: 3 })).toHaveLength(1);
+    expect(await readWorkbook({ ...parts, strict: true }, { sheet: 3 })).toHaveLength(1);
     const text =
       '<x:worksheet xmlns:x="urn:x"><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>ä</x:t></x:is></x:c></x:row><x:row><x:c><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>';
     for (const data of [Buffer.from(text), Buffer.from(`\ufeff${text}`), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
-      const rows = await read({ parts: [{ name: 'xl/worksheets/sheet1.xml', data }] });
+      const rows = await readWorkbook({ parts: [{ name: 'xl/worksheets/sheet1.xml', data }] });
       expect(fields(rows)).toEqual([{ ä: '1' }]);
     }
   });
@@ -178,7 +173,7 @@ describe('sheets', () => {
       '</v></c></row></sheetData></worksheet>',
     ];
     const data = Buffer.concat([Buffer.from(head), Buffer.from([0xe4]), Buffer.from(tail)]);
-    const [row] = await read({ parts: [{ name: 'xl/worksheets/sheet1.xml', data }] });
+    const [row] = await readWorkbook({ parts: [{ name: 'xl/worksheets/sheet1.xml', data }] });
     expect(row?.issues).toMatchObject([{ code: 'row.encoding', field: 'a' }]);
   });
 });
@@ -187,17 +182,17 @@ describe('cells with shared text', () => {
   it('cells with shared text are found by their number', async () => {
     const strings = ['<t>sku</t>', '<t>000123</t>', '<t/>'];
     const sheet = '<row><c t="s"><v>0</v></c></row><row><c t="s"><v>1</v></c></row><row><c t="s"><v>2</v></c></row>';
-    expect(fields(await read({ sheet, strings }))).toEqual([{ sku: '000123' }]);
+    expect(fields(await readWorkbook({ sheet, strings }))).toEqual([{ sku: '000123' }]);
   });
 
   it('cells beyond the columns that are accepted are refused', async () => {
     const sheet = `${textRow(1, 'a')}<row r="2">${textCell('ZZ2', 'x')}</row>`;
-    await expect(read({ sheet }, { maxColumns: 100 })).rejects.toMatchObject({
+    await expect(readWorkbook({ sheet }, { maxColumns: 100 })).rejects.toMatchObject({
       message:
         'Cell ZZ2 of the sheet Sheet1 (in.xlsx) has a value beyond column 100, and `maxColumns` allows no more columns.',
       suggestion: 'Clear the cell. If the sheet has so many columns, raise `maxColumns`.',
     });
-    expect((await read({ sheet }))[0]?.fields).toEqual({ a: '', ZZ: 'x' });
+    expect((await readWorkbook({ sheet }))[0]?.fields).toEqual({ a: '', ZZ: 'x' });
   });
 
   it.each([
@@ -207,6 +202,6 @@ describe('cells with shared text', () => {
     '<c r="BBB2" t="str"><f>IF(A2="","",1)</f><v></v></c>',
   ])('an empty cell beyond the columns that are accepted does not count: %s', async (cell) => {
     const sheet = `${textRow(1, 'a')}<row r="2">${textCell('A2', 'x')}${cell}</row>`;
-    expect(fields(await read({ sheet, strings: ['<t/>'] }))).toEqual([{ a: 'x' }]);
+    expect(fields(await readWorkbook({ sheet, strings: ['<t/>'] }))).toEqual([{ a: 'x' }]);
   });
 });

@@ -1,19 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { xlsx } from '../../../connectors/xlsx/index.ts';
-import type { SourceRow } from '../../../src/sdk/index.ts';
-import { readRows, temporaryFolder } from '../../support/connectors/connector-reader.ts';
-import { textCell, textRow, type WorkbookParts, workbook } from '../../support/connectors/workbook.ts';
-
-async function read(parts: WorkbookParts, stream: object = {}): Promise<SourceRow[]> {
-  await using folder = await temporaryFolder({ 'in.xlsx': workbook(parts) });
-  return await readRows(xlsx, { folder: folder.path, stream: { path: 'in.xlsx', ...stream } });
-}
+import { readWorkbook, textCell, textRow, type WorkbookParts } from '../../support/connectors/workbook.ts';
 
 /** The value of one cell, or the code of its issue. */
 async function valueOf(cell: string, parts: WorkbookParts = {}, stream: object = {}): Promise<unknown> {
   const sheet = `${textRow(1, 'v', 'k')}<row r="2">${cell}${textCell('B2', 'x')}</row>`;
-  const [row] = await read({ ...parts, sheet }, stream);
+  const [row] = await readWorkbook({ ...parts, sheet }, stream);
   return row?.issues === undefined ? row?.fields['v'] : row.issues[0]?.code;
 }
 
@@ -45,7 +37,7 @@ describe('numbers', () => {
   );
 
   it('numbers of a workbook are an issue where a GTIN was stored as the short text that Excel shows', async () => {
-    const [row] = await read({
+    const [row] = await readWorkbook({
       sheet: `${textRow(1, 'sku', 'gtin')}${textRow(2, 'A-1', '4.00638E+12')}${textRow(3, 'A-2', '04006381333931')}`,
     });
     expect(row?.issues).toEqual([
@@ -92,7 +84,7 @@ describe('numbers', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 999_999_999_999_999 }), { minLength: 1 }), async (all) => {
         const rows = all.map((value, index) => `<row r="${index + 2}"><c><v>${value}</v></c></row>`);
-        const read_ = await read({ sheet: textRow(1, 'v') + rows.join('') });
+        const read_ = await readWorkbook({ sheet: textRow(1, 'v') + rows.join('') });
         expect(read_.map(({ fields }) => fields['v'])).toEqual(all.map(String));
       }),
       { numRuns: 20 },
@@ -154,7 +146,7 @@ describe('dates', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 61, max: 2_958_465 }), { minLength: 20 }), async (days) => {
         const rows = days.map((day) => `<row><c s="1"><v>${day}</v></c></row>`).join('');
-        const found = await read({ sheet: textRow(1, 'v') + rows, formats: ['yyyy-mm-dd'] });
+        const found = await readWorkbook({ sheet: textRow(1, 'v') + rows, formats: ['yyyy-mm-dd'] });
         const expected = days.map((day) => new Date(Date.UTC(1899, 11, 30 + day)).toISOString().slice(0, 10));
         expect(found.map(({ fields }) => fields['v'])).toEqual(expected);
       }),
@@ -215,7 +207,7 @@ describe('other cells', () => {
 
   it('cells of a workbook are an issue where the text is too long, and the rows after it are read', async () => {
     const rows = `${textRow(1, 'v')}${textRow(2, 'x'.repeat(101))}${textRow(3, 'y'.repeat(100))}`;
-    const read_ = await read({ sheet: rows }, { maxCellCharacters: 100 });
+    const read_ = await readWorkbook({ sheet: rows }, { maxCellCharacters: 100 });
     expect(read_.map(({ issues }) => issues?.[0]?.code)).toEqual(['row.length', undefined]);
   });
 });

@@ -5,21 +5,22 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { JsonObject } from '../../../../src/lib/json.ts';
+import { scaled } from '../../../support/runner/chaos.ts';
 
 export type Stream = 'products' | 'materials' | 'boms';
 
 /** The rows of each stream. The server gives what they are when a page is asked for. */
 export type Exports = Record<Stream, JsonObject[]>;
 
-const PRODUCTS = 6000;
-const MATERIALS = 1000;
+const PRODUCTS = scaled(3000, 6000);
+const MATERIALS = scaled(500, 1000);
 
 /** The rows as they should be: a third of the products has a bill of three parts. */
 export function wholeExports(): Exports {
   const products = numbers(PRODUCTS).map((n) => ({
     SKU: `P-${n}`,
     NAME: `Product ${n}`,
-    // 52 rows name a country that nobody knows.
+    // Some rows name a country that nobody knows.
     COUNTRY: n % 150 === 0 ? 'Germny' : n % 500 === 1 ? 'Tschechei' : 'DE',
   }));
   const materials = numbers(MATERIALS).map((n) => ({

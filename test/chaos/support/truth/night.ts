@@ -1,4 +1,4 @@
-// A night of a daemon over 20,000 items, which stands still whenever a test wants to look at it.
+// A night of a daemon over thousands of items, which stands still whenever a test wants to look at it.
 //
 // Three things move it, and a test holds all of them: the clock of dpp-sync, the answers of the platform, and the pages of the
 // exports. What has begun then comes to its end, and nothing else happens until the night goes on.

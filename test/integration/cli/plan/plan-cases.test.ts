@@ -23,7 +23,7 @@ async function begin(options: Partial<WorldOptions> = {}): Promise<void> {
 }
 
 function write(content: SmallExport): void {
-  for (const [path, text] of Object.entries(smallFiles(content))) world.write(path, text);
+  world.writeAll(smallFiles(content));
 }
 
 /** The items of a plan, each as its action, kind and key. */

@@ -134,7 +134,7 @@ describeSmallDisk('a plan on a small disk', () => {
   });
 
   it('a plan whose copy fills the disk ends with an error, and leaves room', async () => {
-    for (const [path, text] of Object.entries(smallFiles(largeExport(20_000)))) world.write(path, text);
+    world.writeAll(smallFiles(largeExport(20_000)));
     const result = await run('erp', '--json');
     expect(result.exitCode).toBe(3);
     expect(result.stdout).toContain('ledger.unwritable');

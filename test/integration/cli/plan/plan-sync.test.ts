@@ -79,7 +79,7 @@ function filesOf({ products, materials, lines }: Export): Record<string, string>
 }
 
 function write(world: World, content: Export): void {
-  for (const [path, text] of Object.entries(filesOf(content))) world.write(path, text);
+  world.writeAll(filesOf(content));
 }
 
 /** Plans, syncs, and compares the plan with what the sandbox shows. Then nothing may be left to do. */

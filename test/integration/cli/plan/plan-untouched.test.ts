@@ -56,7 +56,7 @@ const MOTOR = changed('products', 'P3', { name: 'Engine' });
 
 async function syncThenChange(): Promise<void> {
   await world.sync();
-  for (const [path, text] of Object.entries(smallFiles(MOTOR))) world.write(path, text);
+  world.writeAll(smallFiles(MOTOR));
   world.write('in/2.csv', 'ID,NAME\nC1,Tin\n');
   world.requests();
 }
