@@ -75,11 +75,16 @@ export function changeOf(before: number | null, after: number | null): string {
   return `it ${after > before ? 'grew' : 'shrank'} from ${before} to ${after} bytes`;
 }
 
-export function changedFault(file: SourceFile, how: string): Error {
-  return sourceFault(`${file.label} was changed while it was read: ${how}. No row counts as missing.`, {
-    suggestion: 'Write the export under a temporary name, rename it when it is complete, and pull again.',
+export function changedFault({ label }: SourceFile, how: string): Error {
+  const isOfWeb = /^https?:/.test(label);
+  return sourceFault(`${label} was changed while it was read: ${how}. No row counts as missing.`, {
+    suggestion: `Write the export under a temporary name, rename it when it is complete, and pull again.${isOfWeb ? MADE_ANEW : ''}`,
   });
 }
+
+/** A server that makes its answer for each request often states the time of the request. */
+const MADE_ANEW =
+  ' If the server makes the export anew for each request, let it send the time of the data as `Last-Modified`, an `ETag` of the content, or neither of them.';
 
 export function unreadableFault(path: string, pattern: string, error: unknown): Error {
   const where = path === pattern ? path : `${pattern} (${path})`;

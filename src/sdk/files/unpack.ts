@@ -28,7 +28,28 @@ interface Packed {
  * @throws a `sourceFault` for one that is cut off, broken or grows beyond the limits
  */
 export function gunzipped(file: Packed): AsyncGenerator<Buffer> {
-  return bounded(inflate(file, createGunzip({ chunkSize: CHUNK_BYTES })), file);
+  return bounded(wholeGunzip(file), file);
+}
+
+/**
+ * zlib ignores everything after a part if a zero follows it, because tapes fill their blocks with zeros. Other bytes are a
+ * further part whose beginning is damaged.
+ */
+async function* wholeGunzip(file: Packed): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  let given = 0;
+  let last = Buffer.alloc(0);
+  async function* noted(): AsyncGenerator<Buffer> {
+    for await (const chunk of file.packed) {
+      given += chunk.length;
+      last = Buffer.concat([last.subarray(-CHUNK_BYTES), chunk]);
+      yield chunk;
+    }
+  }
+  yield* inflate({ ...file, packed: noted() }, gunzip);
+  const left = Math.min(given - gunzip.bytesWritten, last.length);
+  if (left > 0 && last.subarray(-left).some((byte) => byte !== 0))
+    throw brokenFault(file.label, 'the packed data go on behind their end, and are damaged there');
 }
 
 /** Unpacks an entry of an archive, and compares the result with the size and the checksum that the archive states. */

@@ -144,7 +144,10 @@ describe('a web server', () => {
     // The first look, the download, and the look behind it.
     const tags = ['"1"', '"1"', '"2"'];
     server.answer((request, response) => giving(CONTENT, { etag: tags.shift() ?? '' })(request, response));
-    await expect((await open()).ids()).rejects.toThrow('x.csv was changed while it was read: it was overwritten.');
+    await expect((await open()).ids()).rejects.toMatchObject({
+      message: expect.stringContaining('x.csv was changed while it was read: it was overwritten.'),
+      suggestion: expect.stringContaining('If the server makes the export anew for each request'),
+    });
   });
 
   it('a web server that replaces the file before it is downloaded is not believed', async () => {

@@ -74,6 +74,16 @@ describe('a gzip file', () => {
     expect(await idsOf(Buffer.concat([gzipSync('id\n1\n'), gzipSync('2\n')]))).toEqual(['1', '2']);
   });
 
+  it('a gzip file may end with the zeros that fill a block, and with nothing else', async () => {
+    const parts = [gzipSync('id\n1\n'), gzipSync('2\n')] as const;
+    expect(await idsOf(Buffer.concat([...parts, Buffer.alloc(200_000)]))).toEqual(['1', '2']);
+    // zlib would take the second part for such zeros.
+    parts[1][0] = 0;
+    await expect(idsOf(Buffer.concat(parts))).rejects.toThrow(
+      'x.csv cannot be unpacked: the packed data go on behind their end, and are damaged there.',
+    );
+  });
+
   it('a gzip file counts its progress in the bytes that are stored', async () => {
     const content = gzipSync(rows(20_000));
     await using folder = await temporaryFolder({ 'x.csv.gz': content });
