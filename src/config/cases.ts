@@ -2,6 +2,7 @@ import { basename, dirname, extname, join } from 'node:path';
 import { z } from 'zod';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { ExpectedIssue, MappingCase } from '../domain/mapping-case.ts';
+import { withoutAbsent } from '../lib/collections.ts';
 import { normalizeDecimal } from '../lib/decimal.ts';
 import { err, ok, type Result } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
@@ -56,12 +57,7 @@ const Item = z
         component: Key.optional().describe('The key of the product that is the component.'),
         part: Key.optional().describe('The key of the part, if the mapping gives it as `part`.'),
       })
-      .transform(({ product, material, component, part }) => ({
-        ...(product === undefined ? {} : { product }),
-        ...(material === undefined ? {} : { material }),
-        ...(component === undefined ? {} : { component }),
-        ...(part === undefined ? {} : { part }),
-      }))
+      .transform(withoutAbsent)
       .optional()
       .describe('All refs of a BOM item, as in the mapping. Without this key, the refs are not compared.'),
   })
@@ -148,22 +144,15 @@ export function readCases(
     file.cases.map(({ name, given, expect: { items, issue, excluded } }, at) => ({
       name,
       given: { ...given, source: sources[at] ?? '' },
-      expect: {
-        ...(items === undefined ? {} : { items: items.map(withoutAbsent) }),
-        ...(issue === undefined ? {} : { issue: issue.map(withoutAbsent) as ExpectedIssue[] }),
-        ...(excluded === undefined ? {} : { excluded }),
-      },
+      expect: withoutAbsent({
+        items: items?.map(withoutAbsent),
+        issue: issue?.map(withoutAbsent) as ExpectedIssue[] | undefined,
+        excluded,
+      }),
       line: document.value.lineOf(['cases', at]),
       lineOf: (path) => document.value.lineOf(['cases', at, 'expect', ...path]),
     })),
   );
-}
-
-type Present<Of> = { [Name in keyof Of]: Exclude<Of[Name], undefined> };
-
-/** Leaves out the members without a value. */
-function withoutAbsent<Of extends object>(members: Of): Present<Of> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Of>;
 }
 
 type CaseOfFile = CasesFile['cases'][number];

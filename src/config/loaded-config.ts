@@ -1,7 +1,8 @@
 import type { Bounds } from '../domain/approval.ts';
-import type { LookupConfig, MappingDefinition, ValueRule } from '../domain/mapping.ts';
+import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
 import type { MappedFields, PassportRules } from '../domain/passport.ts';
 import type { Profile } from '../domain/profile.ts';
+import { withoutAbsent } from '../lib/collections.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { LoadedAlerts } from './alerts.ts';
 import {
@@ -219,50 +220,28 @@ export function loadedMapping(
   resolvePath: (path: string) => string,
 ): MappingDefinition {
   const { stream, to, each, key, when, refs, fields, rules, onIssue, module } = mapping;
-  return {
+  return withoutAbsent({
     stream,
-    ...(to === undefined ? {} : { to }),
-    ...(each === undefined ? {} : { each }),
-    ...(key === undefined ? {} : { key }),
-    ...(when === undefined ? {} : { when }),
-    ...(refs === undefined ? {} : { refs: present(refs) }),
-    ...(fields === undefined ? {} : { fields }),
-    ...(rules === undefined ? {} : { rules: ruleMap(rules) }),
-    ...(onIssue === 'hold' ? {} : { onIssue }),
-    ...(module === undefined ? {} : { module: resolvePath(module) }),
+    to,
+    each,
+    key,
+    when,
+    refs: refs && withoutAbsent(refs),
+    fields,
+    rules: rules && withoutAbsentIn(rules),
+    onIssue: onIssue === 'hold' ? undefined : onIssue,
+    module: module === undefined ? undefined : resolvePath(module),
     path,
-  };
+  });
 }
 
-function ruleMap(rules: NonNullable<MappingConfig['rules']>): Record<string, ValueRule> {
-  return Object.fromEntries(
-    Object.entries(rules).map(([name, { min, max, pattern, required, empty }]) => [
-      name,
-      {
-        required,
-        empty,
-        ...(min === undefined ? {} : { min }),
-        ...(max === undefined ? {} : { max }),
-        ...(pattern === undefined ? {} : { pattern }),
-      },
-    ]),
-  );
+function withoutAbsentIn<Of extends object>(members: Record<string, Of>) {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, withoutAbsent(member)]));
 }
 
 /** The lookup tables of the config, in the form that mappings use. */
 export function loadedLookups(lookups: LookupsConfig): Record<string, LookupConfig> {
-  return Object.fromEntries(
-    Object.entries(lookups).map(([name, { source, stream, file, key, value }]) => [
-      name,
-      {
-        key,
-        value,
-        ...(source === undefined ? {} : { source }),
-        ...(stream === undefined ? {} : { stream }),
-        ...(file === undefined ? {} : { file }),
-      },
-    ]),
-  );
+  return withoutAbsentIn(lookups);
 }
 
 /** The mappings of a source that can be compiled. */
@@ -295,12 +274,6 @@ function isComplete({ module, to, key, fields }: MappingConfig): boolean {
 function listIn(value: unknown, name: string): unknown[] {
   const list = isJsonObject(value) ? value[name] : undefined;
   return Array.isArray(list) ? list : [];
-}
-
-/** Leaves out the members without a value. */
-function present<Key extends string>(members: { [K in Key]?: string | undefined }): { [K in Key]?: string } {
-  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in Key]?: string };
 }
 
 /**

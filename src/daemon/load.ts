@@ -6,6 +6,7 @@ import { loadConfig, loadLedgerConfig, loadMappingsConfig } from '../config/load
 import type { LedgerConfig, MappingsConfig, ReadableMappings } from '../config/loaded-config.ts';
 import { fault } from '../domain/faults.ts';
 import type { MappingDefinition } from '../domain/mapping.ts';
+import { withoutAbsent } from '../lib/collections.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
 import { connectorLoader, provideSdk } from './sources/load-connector.ts';
@@ -95,6 +96,6 @@ async function compile(mappings: ReadableMappings, baseDir: string): Promise<Map
   if (compiled.ok) return [];
   return compiled.error.map((problem) => {
     const { path, cure } = problem;
-    return { path, message: describeProblem(problem), ...(cure === undefined ? {} : { cure }) };
+    return withoutAbsent({ path, message: describeProblem(problem), cure });
   });
 }

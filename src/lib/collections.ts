@@ -161,3 +161,15 @@ function wordsOf(text: string): readonly [high: number, low: number] {
   const digest = sha256Hex(text);
   return [Number.parseInt(digest.slice(0, 8), 16), Number.parseInt(digest.slice(8, 16), 16)];
 }
+
+/** An object type whose members are absent where they may be undefined. */
+type Present<Of> = {
+  [Name in keyof Of as undefined extends Of[Name] ? never : Name]: Of[Name];
+} & {
+  [Name in keyof Of as undefined extends Of[Name] ? Name : never]?: Exclude<Of[Name], undefined>;
+};
+
+/** An object without its members that are undefined. */
+export function withoutAbsent<Of extends object>(members: Of): Present<Of> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Of>;
+}

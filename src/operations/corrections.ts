@@ -1,6 +1,7 @@
 // Corrections by people: the values of rows, and values that lookup tables lack.
 
 import { z } from 'zod';
+import { withoutAbsent } from '../lib/collections.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { CorrectionResult } from '../pipeline/store-page.ts';
 import { Time, worked } from './documents.ts';
@@ -95,22 +96,9 @@ export const correctRows: Operation<CorrectRowsRequest, CorrectionResult> = {
   // The rows may have columns that are never stored, so the audit log has only their number.
   detail: ({ source, stream, rows }) => ({ source, stream, rows: rows.length }),
   async run({ source, stream, rows }, { runtime, abort, who }) {
-    const result = await runtime.correct({ source, stream, rows: rows.map(withPlace), askedBy: who }, abort);
+    const placed = rows.map((row) => ({ ...row, place: withoutAbsent(row.place) }));
+    const result = await runtime.correct({ source, stream, rows: placed, askedBy: who }, abort);
     goOn(runtime);
     return result;
   },
 };
-
-type Row = CorrectRowsRequest['rows'][number];
-
-/** The places without the members that are undefined. */
-function withPlace({ place: { file, line, path }, ...row }: Row) {
-  return {
-    ...row,
-    place: {
-      ...(file === undefined ? {} : { file }),
-      ...(line === undefined ? {} : { line }),
-      ...(path === undefined ? {} : { path }),
-    },
-  };
-}

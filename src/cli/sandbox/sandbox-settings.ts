@@ -6,6 +6,7 @@ import { type ConfigDocument, parseDocumentText } from '../../config/document.ts
 import { parseSettings } from '../../config/parse-settings.ts';
 import { type ConfigProblem, configFault, formatProblem } from '../../config/problem.ts';
 import { fault } from '../../domain/faults.ts';
+import { withoutAbsent } from '../../lib/collections.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { createSecretStore } from '../../lib/logging/secrets.ts';
 import { suggest } from '../../lib/text/suggest.ts';
@@ -126,13 +127,9 @@ function check<Schema extends z.ZodType>(
 }
 
 function plainFlags({ data, rate, burst, idempotency, ids, lies }: SettingsFlags): Tree {
-  return {
-    ...(lies === undefined ? {} : { lies }),
-    ...(data === undefined ? {} : { storage: data }),
-    ...(idempotency === undefined ? {} : { idempotency }),
-    ...(ids === undefined ? {} : { ids }),
-    ...(rate === undefined ? {} : { rateLimit: { kind: 'token-bucket', ratePerSecond: rate, burst: burst ?? rate } }),
-  };
+  const rateLimit =
+    rate === undefined ? undefined : { kind: 'token-bucket', ratePerSecond: rate, burst: burst ?? rate };
+  return withoutAbsent({ lies, storage: data, idempotency, ids, rateLimit });
 }
 
 /** `--gates` switches every gate on or off, and `--review` switches only one gate. */

@@ -10,6 +10,7 @@ import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Questions, Reads } from '../../domain/ports/ledger/reads.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { withoutAbsent } from '../../lib/collections.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { readsBy } from '../reads.ts';
 
@@ -269,23 +270,13 @@ export function toSent(error: unknown): SentError {
     return { type: 'defect', message: messageOf(error), stack };
   }
   const { code, exitCode, message, path, suggestion } = error;
-  return {
-    type: 'fault',
-    code,
-    exitCode,
-    message,
-    ...(path === undefined ? {} : { path }),
-    ...(suggestion === undefined ? {} : { suggestion }),
-  };
+  return { type: 'fault', ...withoutAbsent({ code, exitCode, message, path, suggestion }) };
 }
 
 function fromSent(error: SentError): Error {
   if (error.type === 'fault') {
-    const { code, exitCode, message, path, suggestion } = error;
-    return new Fault(code, exitCode, message, {
-      ...(path === undefined ? {} : { path }),
-      ...(suggestion === undefined ? {} : { suggestion }),
-    });
+    const { code, exitCode, message, ...details } = error;
+    return new Fault(code, exitCode, message, details);
   }
   const defect = new Error(error.message);
   defect.stack = error.stack;
