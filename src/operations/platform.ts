@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { IDEMPOTENCY_KEY } from '../domain/delivery/delivery.ts';
 import type { Outcome } from '../domain/delivery/outcome.ts';
 import type { Listing, ListOptions, OnPage, PdfResult } from '../domain/ports/target.ts';
+import { sha256Hex } from '../lib/hash.ts';
 import { Json } from '../lib/json-schema.ts';
+import { percentEncoded } from '../lib/text/percent.ts';
 import { worked } from './documents.ts';
 import type { FileOperation } from './operation.ts';
 import type { PlatformContext } from './runtime.ts';
@@ -104,4 +106,17 @@ async function readList<Entry>(
   );
   if (!listing.complete) abort.throwIfAborted();
   return listing;
+}
+
+const NAME_LENGTH_MAX = 100;
+
+/**
+ * `passport-A-1.pdf`. Characters that some file systems do not allow are percent-encoded, so that two SKUs never have
+ * the same file name. If the name becomes too long, a hash replaces its end.
+ */
+export function pdfName(sku: string): string {
+  const name = percentEncoded(sku.toWellFormed()).replaceAll('~', '%7E');
+  const short =
+    name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}-${sha256Hex(sku).slice(0, 8)}`;
+  return `passport-${short}.pdf`;
 }

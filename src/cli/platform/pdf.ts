@@ -6,11 +6,9 @@ import { fault } from '../../domain/faults.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { ByteSink, RemoteId } from '../../domain/ports/target.ts';
 import { stateWord } from '../../domain/words/states.ts';
-import { sha256Hex } from '../../lib/hash.ts';
-import { percentEncoded } from '../../lib/text/percent.ts';
 import { findPastedItem, unknownItem } from '../../operations/named.ts';
 import { outcomeFault } from '../../operations/outcome-fault.ts';
-import { passportPdf } from '../../operations/platform.ts';
+import { passportPdf, pdfName } from '../../operations/platform.ts';
 import type { PlatformContext } from '../../operations/runtime.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';
@@ -55,7 +53,7 @@ async function pdf(key: string, { out }: PdfOptions, context: CommandContext): P
         await toStdout(admin, request, output);
         return 0;
       }
-      const { file, written } = await writeWholeFile(out ?? fileNameOf(sku), 0o666, (handle) =>
+      const { file, written } = await writeWholeFile(out ?? pdfName(sku), 0o666, (handle) =>
         readInto(admin, request, sinkOf(handle)),
       );
       counter.stop();
@@ -128,19 +126,6 @@ async function toStdout(admin: Admin<PlatformContext>, request: PdfRequest, outp
 
 function sinkOf(handle: FileHandle): ByteSink {
   return { write: (chunk) => handle.writeFile(chunk) };
-}
-
-const NAME_LENGTH_MAX = 100;
-
-/**
- * `passport-A-1.pdf`. Characters that some file systems do not allow are percent-encoded, so that two SKUs never have
- * the same file name. If the name becomes too long, a hash replaces its end.
- */
-export function fileNameOf(sku: string): string {
-  const name = percentEncoded(sku.toWellFormed()).replaceAll('~', '%7E');
-  const short =
-    name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}-${sha256Hex(sku).slice(0, 8)}`;
-  return `passport-${short}.pdf`;
 }
 
 /** Shows in a terminal how many bytes have been received. */

@@ -1,6 +1,7 @@
 // The pages that only show data, over a real daemon and the sandbox: their content, and that no text of a source becomes HTML.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pdfName } from '../../../src/operations/platform.ts';
 import { itemPath } from '../../../src/web/pages/links.ts';
 import { type ServedWorld, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { HOSTILE, ODD_KEY, serveDashboardWorld } from '../../support/worlds/dashboard-world.ts';
@@ -226,6 +227,11 @@ describe('the pages to look at', () => {
       const answer = await fetch(`${web.url}/passports/P-1/pdf`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/pdf']);
       expect((await answer.text()).startsWith('%PDF')).toBe(true);
+      const odd = await fetch(`${web.url}/passports/${encodeURIComponent(ODD_KEY)}/pdf`, {
+        headers: { authorization: `Bearer ${WEB_TOKEN}` },
+      });
+      // The name of the file is that of `dpp-sync pdf`, so two SKUs never have the same.
+      expect(odd.headers.get('content-disposition')).toContain(encodeURIComponent(pdfName(ODD_KEY)));
       expect((await page('/passports/P-5/pdf')).status).toBe(404);
     });
   });

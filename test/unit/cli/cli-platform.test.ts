@@ -3,10 +3,10 @@ import { text as textOf } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { confirm } from '../../../src/cli/confirm.ts';
-import { fileNameOf } from '../../../src/cli/platform/pdf.ts';
 import { settingsOf } from '../../../src/cli/source/check.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { outcomeFault } from '../../../src/operations/outcome-fault.ts';
+import { pdfName } from '../../../src/operations/platform.ts';
 
 describe('the file of a passport', () => {
   it.each([
@@ -15,19 +15,19 @@ describe('the file of a passport', () => {
     ['../../etc/passwd', 'passport-..%2F..%2Fetc%2Fpasswd.pdf'],
     ["it's *", 'passport-it%27s%20%2A.pdf'],
   ])('the file of a passport of %s is %s', (sku, name) => {
-    expect(fileNameOf(sku)).toBe(name);
+    expect(pdfName(sku)).toBe(name);
   });
 
   it('the file of a passport has a plain, short name for any SKU, and never that of another', () => {
     const sku = fc.string({ unit: 'binary', maxLength: 80 });
     fc.assert(
       fc.property(sku, sku, (one, two) => {
-        expect(fileNameOf(one)).toMatch(/^passport-[\w.%-]{0,120}\.pdf$/);
-        if (one.toWellFormed() !== two.toWellFormed()) expect(fileNameOf(one)).not.toBe(fileNameOf(two));
+        expect(pdfName(one)).toMatch(/^passport-[\w.%-]{0,120}\.pdf$/);
+        if (one.toWellFormed() !== two.toWellFormed()) expect(pdfName(one)).not.toBe(pdfName(two));
       }),
     );
     const long = 'x'.repeat(300);
-    expect(fileNameOf(`${long}1`)).not.toBe(fileNameOf(`${long}2`));
+    expect(pdfName(`${long}1`)).not.toBe(pdfName(`${long}2`));
   });
 });
 

@@ -3,7 +3,7 @@ import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-view
 import type { RemoteId } from '../../../domain/ports/target.ts';
 import { outcomeFault } from '../../../operations/outcome-fault.ts';
 import { changeSelected } from '../../../operations/passports.ts';
-import { passportPdf } from '../../../operations/platform.ts';
+import { passportPdf, pdfName } from '../../../operations/platform.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
 import {
   form,
@@ -187,7 +187,7 @@ async function passportPdfAnswer(key: string, abort: AbortSignal, { runtime }: P
   const pdf = await read(id, abort, runtime);
   return {
     type: 'download',
-    name: `passport-${fileName(product.naturalKey ?? product.key)}.pdf`,
+    name: pdfName(product.naturalKey ?? product.key),
     contentType: 'application/pdf',
     chunks: chunksOf(pdf),
   };
@@ -215,9 +215,4 @@ async function read(id: RemoteId, abort: AbortSignal, runtime: PageContext['runt
     failure: 'The PDF cannot be read',
     cure: 'A passport has to be prepared before the platform makes a PDF of it.',
   });
-}
-
-/** A file name that every file system and every header accepts. */
-function fileName(key: string): string {
-  return key.replace(/[^\w.-]+/g, '_').slice(0, 80);
 }
