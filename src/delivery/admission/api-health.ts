@@ -101,7 +101,8 @@ export function createApiHealth(options: ApiHealthOptions) {
   /** The wait that the API has asked for; null if its last answer asked for none. */
   function throttled(): Throttled | null {
     const since = reachability.throttledSince();
-    const message = reachability.lastThrottle() ?? '';
+    // A request with a turn of its own may have been refused, whose words nobody has kept.
+    const message = reachability.lastThrottle() ?? 'The answer was 429.';
     return throttledBy({ rate, since, message, now: clock.ticks(), tickZeroAt: tickZeroAt() });
   }
 

@@ -588,6 +588,22 @@ describe('a wait of a day', () => {
     await world.stop();
   });
 
+  it('a wait of a day says what was answered, also if only the rate has learnt of the refusal', () => {
+    const clock = createManualClock();
+    const rate = createLearntRate(null, () => 0);
+    const target = { ping: async () => ACCEPTED };
+    const health = createApiHealth({
+      target,
+      rate,
+      ownPublishKey: false,
+      clock,
+      random: () => 0,
+      emit: () => undefined,
+    });
+    rate.observe({ kind: 'throttled', retryAfterMs: DAY_MS }, 0, clock.ticks());
+    expect(health.longWait()).toMatchObject({ message: 'The answer was 429.' });
+  });
+
   it('a wait of a day lets lists be read once a question was answered, though nothing is to be sent', async () => {
     const world = await refusedForADay({ ping: () => ACCEPTED, send: () => throttled(DAY_MS) });
     const mayRead = (health: ApiHealth) => health.answers(null, world.abort.signal);

@@ -263,19 +263,25 @@ describe('the answers at the head of the first page', () => {
   });
 
   it('what is down is red, with its time, and no time is promised meanwhile', () => {
-    const down = [{ what: 'The platform does not answer', since: NOW - 60_000, stopsAll: true }];
+    const down = [{ what: 'The platform does not answer', since: NOW - 60_000, until: null, stopsAll: true }];
     const answers = said({ down });
     expect(answers[DOWN]).toMatch(/^bad: The platform does not answer since 2026-03-01 05:59 UTC, for 60 s/);
     expect(answers[DONE]).toMatch(
       /^warn: 90 writes left, nothing is sent while something is down10 wait for other items\.$/,
     );
     expect(
-      said({ down: [...down, { what: 'The queue is out of reach', since: null, stopsAll: true }] })[DOWN],
+      said({ down: [...down, { what: 'The queue is out of reach', since: null, until: null, stopsAll: true }] })[DOWN],
     ).toContain('Also: The queue is out of reach.');
+    const asked = { what: 'The platform asks to wait', since: NOW - 5_000, until: NOW + 3_600_000, stopsAll: true };
+    expect(said({ down: [asked] })[DOWN]).toMatch(
+      /^bad: The platform asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d(?: UTC)?Everything/,
+    );
   });
 
   it('a refused scope stops nothing else, so the time of the rest is known', () => {
-    const answers = said({ down: [{ what: 'The platform refuses a scope of the key', since: null, stopsAll: false }] });
+    const answers = said({
+      down: [{ what: 'The platform refuses a scope of the key', since: null, until: null, stopsAll: false }],
+    });
     expect(answers[DOWN]).toBe(
       'bad: The platform refuses a scope of the keyWhat needs it stays due; everything else is sent.',
     );

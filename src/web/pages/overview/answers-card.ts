@@ -107,8 +107,10 @@ function downNow({ down, pausedQueues, now }: OverviewView): Answer {
   const [first] = down;
   if (first !== undefined) {
     const each = down.map(
-      ({ what, since }) =>
-        html`${what}${since === null ? null : html` since ${timeOf(since)}, for ${durationOf(now - since)}`}`,
+      ({ what, since, until }) =>
+        html`${what}${until === null ? null : html` until ${timeOf(until)}`}${
+          since === null || until !== null ? null : html` since ${timeOf(since)}, for ${durationOf(now - since)}`
+        }`,
     );
     return {
       question,

@@ -155,7 +155,7 @@ function downNow(
   const apiSince = { unreachable: timeOfTick(api.unreachableSince()), throttled: api.longWait()?.since ?? null };
   const ofApi = API_DOWN[health.api];
   const down = (what: string | null, at: number | null, stopsAll = true): Down[] =>
-    what === null ? [] : [{ what: what.replace(/\.$/, ''), since: at, stopsAll }];
+    what === null ? [] : [{ what: what.replace(/\.$/, ''), since: at, until: null, stopsAll }];
   return [
     ...down(lost === null ? null : 'The ledger was removed or replaced', null),
     ...down(lost === null && health.ledger !== 'ok' ? 'The ledger cannot be written' : null, since('ledger')),
@@ -164,7 +164,7 @@ function downNow(
       ofApi,
       health.api === 'unreachable' || health.api === 'throttled' ? apiSince[health.api] : null,
       health.api !== 'denied_scope',
-    ),
+    ).map((one) => (health.api === 'throttled' ? { ...one, until: api.longWait()?.until ?? null } : one)),
     ...down(trouble, null),
     ...refusedOperations.flatMap((sentence) => down(sentence, null, false)),
     ...down(configRefusedAt === null ? null : 'The changed config is not in use', configRefusedAt, false),

@@ -12,6 +12,8 @@ export interface Down {
   what: string;
   /** In milliseconds since the epoch; null if it is not known. */
   since: number | null;
+  /** The end that the platform has named; null if there is none. */
+  until: number | null;
   /** True if nothing is sent meanwhile. */
   stopsAll: boolean;
 }
