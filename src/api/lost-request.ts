@@ -72,6 +72,10 @@ export function outcomeOfSilence({ sent, loss }: Extract<Exchange, { kind: 'sile
 // Words for error codes: those of Node and undici ("Errors" in the documentation of both) and those of OpenSSL for
 // certificates.
 
+const NOT_TRUSTED = 'the certificate of the API is not trusted';
+const OWN_AUTHORITY =
+  'If an authority of your own has signed it, name the file with the certificate of the authority in NODE_EXTRA_CA_CERTS.';
+
 const WORDS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name of the API is not known',
   EAI_AGAIN: 'the host name of the API could not be looked up',
@@ -89,10 +93,10 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer has another length than its header states',
   CERT_HAS_EXPIRED: 'the certificate of the API has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the API is not trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the API is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate of the API is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate of the API is not trusted',
+  DEPTH_ZERO_SELF_SIGNED_CERT: NOT_TRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: NOT_TRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: NOT_TRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NOT_TRUSTED,
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the API is for another host',
 };
 
@@ -116,7 +120,7 @@ export function describeLoss(loss: Loss, clean: CleanText): string {
 function describeError(error: Error, clean: CleanText): string {
   const code = systemCodeOf(error);
   const words = code === undefined ? undefined : WORDS[code];
-  if (words !== undefined) return `${words} (${code}).`;
+  if (words !== undefined) return `${words} (${code}).${words === NOT_TRUSTED ? ` ${OWN_AUTHORITY}` : ''}`;
   const said = clean(messageOf(error)).replace(/\.$/, '') || error.name;
   return code === undefined ? `the connection failed: ${said}.` : `the connection failed: ${said} (${code}).`;
 }

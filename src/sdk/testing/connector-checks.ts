@@ -12,6 +12,7 @@ import { PAGE_ROWS_MAX } from '../page-buffer.ts';
 import { changeChecks } from './change-checks.ts';
 import { openChecks } from './open-checks.ts';
 import { cursorChecks, damageChecks, pagesOf, readChecks, tombstoneChecks } from './read-checks.ts';
+import { isMarked, propertiesOf, secretMarkCheck } from './secret-marks.ts';
 import {
   assertSourceFault,
   type CheckMaker,
@@ -194,9 +195,9 @@ const optionChecks: CheckMaker = (connector, fixtures) => {
     {
       name: 'describes every option in full sentences',
       async run() {
-        for (const [name, description] of [
-          ...descriptionsIn(connector.options),
-          ...descriptionsIn(connector.streamOptions),
+        for (const [name, { description }] of [
+          ...propertiesOf(connector.options),
+          ...propertiesOf(connector.streamOptions),
         ]) {
           assert.match(description ?? '', /\.$/, `The option ${name} needs a \`.describe('… .')\`.`);
         }
@@ -248,20 +249,12 @@ const optionChecks: CheckMaker = (connector, fixtures) => {
   ];
 };
 
-/** The names and descriptions of a schema's fields. */
-function descriptionsIn(schema: z.ZodType): [string, string | undefined][] {
-  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return Object.entries(properties).map(([name, property]) => [
-    name,
-    typeof property === 'object' ? property.description : undefined,
-  ]);
-}
-
 /** Shorter secrets are not searched for, because they may be parts of ordinary words. */
 const SECRET_LENGTH_MIN = 8;
 
 /** Checks that no secret of the options is shown. */
 const secretChecks: CheckMaker = (connector, { folder, samples, unreachable, secrets = [] }) => [
+  secretMarkCheck(connector),
   {
     name: 'shows no secret in a page, a log line, an error or a check',
     async run() {
@@ -310,5 +303,5 @@ function marksSecrets(schema: z.ZodType): boolean {
 }
 
 function hasMark(schema: z.ZodType): boolean {
-  return JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })).includes('"secret":true');
+  return isMarked(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }

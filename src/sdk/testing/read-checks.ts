@@ -29,8 +29,12 @@ export const readChecks: CheckMaker = (connector, fixtures) => {
   return [
     ...onSamples('reads every row', async (source, { rows: count, withIssues = 0, first }) => {
       const rows = await source.rows();
-      assert.equal(rows.length, count, 'The fixtures name another number of rows.');
-      assert.equal(rows.filter(hasIssues).length, withIssues, 'The fixtures name another number of rows with issues.');
+      const found = [rows.length, rows.filter(hasIssues).length];
+      assert.deepEqual(
+        found,
+        [count, withIssues],
+        `The read gives ${found[0]} rows, ${found[1]} of them with issues, and the sample says ${count} and ${withIssues}. Either the connector leaves rows out or gives some twice, or the sample is wrong.`,
+      );
       if (first !== undefined) assert.deepEqual(rows[0]?.fields, first, 'The first row has other fields than `first`.');
       for (const issue of rows.flatMap((row) => row.issues ?? [])) {
         assert.match(issue.code, /^[a-z]+\.[a-z_]+$/, 'The code of an issue is like `row.columns`.');
@@ -69,7 +73,11 @@ export const readChecks: CheckMaker = (connector, fixtures) => {
               rows.length,
               'Two rows share the object `fields`, so both have the later values.',
             );
-            assert.equal(rows.length, LARGE_ROWS, '`large` made another number of rows than it was asked for.');
+            assert.equal(
+              rows.length,
+              LARGE_ROWS,
+              `The read gives ${rows.length} of ${LARGE_ROWS} rows. Either it ends too early, or \`large\` has made another number of rows than it was asked for.`,
+            );
             assert.deepEqual(rows.find(hasIssues)?.issues ?? [], [], 'The rows of `large` have no issues.');
             const cut = rows.find(({ fields }) => JSON.stringify(fields).includes('\uFFFD'));
             assert.equal(

@@ -10,6 +10,7 @@ import { recordingChecks } from './rest-recorded.ts';
 import type { ApiServer } from './rest-server.ts';
 import { SENTENCES, type Trap } from './rest-trap.ts';
 import { TRAPS } from './rest-traps.ts';
+import { secretMarkCheck } from './secret-marks.ts';
 import { assertSourceFault, type ConnectorCheck } from './source-under-test.ts';
 
 /**
@@ -27,6 +28,7 @@ export function restChecks<Options, StreamOptions>(
   const kit = kitOf(connector as unknown as Connector, fixtures);
   const traps = TRAPS.filter(({ without }) => without(fixtures.api) === null);
   return [
+    secretMarkCheck(connector as unknown as Connector),
     ...recordingChecks(fixtures),
     { name: 'gives each row once', run: () => kit.withServer((server) => assertWhole(kit, server)) },
     ...(['none', 'bulkJob'].includes(fixtures.api.page.by)

@@ -9,6 +9,7 @@ import {
   type Page,
   type PullRequest,
   type SourceRow,
+  secret,
   sourceFault,
   z,
 } from '../../../src/sdk/index.ts';
@@ -43,6 +44,8 @@ export type Flaw =
   | 'cannot be stopped'
   | 'leaves a file open'
   | 'leaves a timer'
+  | 'first page only'
+  | 'shows its token'
   | 'logs the secret'
   | 'error has the secret'
   | 'cursor has the secret'
@@ -86,7 +89,7 @@ interface Reading {
 export function flawedConnector(flaw: Flaw | null, onRow: () => void = () => {}): Connector {
   let reads = 0;
   const options = z.strictObject({
-    token: z.string().min(1).meta({ secret: true }).describe('The password of the file.'),
+    token: (flaw === 'shows its token' ? z.string() : secret()).describe('The password of the file.'),
     limit: flaw === 'no description' ? z.int().optional() : z.int().optional().describe('Has no effect.'),
   });
   const connector = defineConnector({
@@ -207,6 +210,7 @@ async function* readLines(reading: Reading): AsyncGenerator<Page> {
     if (flaw === 'reads ahead') for (let ahead = 0; ahead < 10 * PAGE_ROWS; ahead++) reading.onRow();
     if (flaw !== 'cannot be stopped') signal.throwIfAborted();
     yield page();
+    if (flaw === 'first page only') return;
   }
   const after = await stat(path).catch(() => before);
   if (isBlind) at = await countLines(path);

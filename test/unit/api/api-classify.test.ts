@@ -704,6 +704,19 @@ describe('a failure on the way', () => {
       detail: { status: null, message: 'The API refused the connection (ECONNREFUSED).' },
     });
   });
+
+  it('a certificate of an unknown authority is reported with what makes it known', () => {
+    const lost = (code: string) =>
+      ({ kind: 'silence', sent: false, loss: { by: 'error', error: coded(code) } }) as const;
+    expect(classifier.outcomeOf(lost('SELF_SIGNED_CERT_IN_CHAIN'), CREATE)).toMatchObject({
+      detail: {
+        message: expect.stringMatching(/is not trusted \(SELF_SIGNED_CERT_IN_CHAIN\)\. .* NODE_EXTRA_CA_CERTS\.$/),
+      },
+    });
+    expect(classifier.outcomeOf(lost('CERT_HAS_EXPIRED'), CREATE)).toMatchObject({
+      detail: { message: 'The certificate of the API has expired (CERT_HAS_EXPIRED).' },
+    });
+  });
 });
 
 describe('a hostile answer', () => {

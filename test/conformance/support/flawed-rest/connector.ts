@@ -7,6 +7,7 @@ import {
   type Page,
   parseExactly,
   type SourceRow,
+  secret,
   z,
 } from '../../../../src/sdk/index.ts';
 import type { RestApi, RestFixtures } from '../../../../src/sdk/testing/index.ts';
@@ -78,7 +79,10 @@ export function flawedRest(kind: RestKind, flaw: RestFlaw | null): Connector {
     id: 'flawed-rest',
     title: 'A reader of REST APIs',
     reads: kind === 'delta' || kind === 'keyset' ? 'changes-and-snapshot' : 'snapshot',
-    options: z.strictObject({ base: z.string().describe('The address.') }),
+    options: z.strictObject({
+      base: z.string().describe('The address.'),
+      token: (flaw === 'shows its token' ? z.string() : secret()).optional().describe('Has no effect.'),
+    }),
     streamOptions: z.strictObject({}),
     async open({ base }) {
       const ask = createAsk(base, reader);

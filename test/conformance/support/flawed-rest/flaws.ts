@@ -2,6 +2,7 @@ import { type JsonValue, sourceFault } from '../../../../src/sdk/index.ts';
 
 /** The flaws that a reader of a REST API can have. */
 export type RestFlaw =
+  | 'shows its token'
   | 'reads one page'
   | 'stops at a short page'
   | 'stops at an empty page'
