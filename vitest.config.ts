@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { TEST_MS, WAIT_MS } from './test/support/runner/limits.ts';
 import { LongFirst } from './test/support/runner/long-first.ts';
+import { temporaryFolder } from './test/support/runner/temporary-folder.ts';
 
 /** A suite of test files in these folders of test/. */
 const suite = (name: string, folders: string) => ({
@@ -28,8 +29,11 @@ export default defineConfig({
     pool: 'forks',
     // Most of the time a test waits: for other processes, for servers, for limits in time. Eight files at once keep two cores busy.
     maxWorkers: Math.min(8, 4 * availableParallelism()),
-    // The tests start some hundred processes, which load the same files.
-    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled') },
+    env: {
+      // The tests start some hundred processes, which load the same files.
+      NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled'),
+      TMPDIR: temporaryFolder(),
+    },
     // Otherwise Vite loads one copy of graphql and Node another, and each refuses what the other has made.
     server: { deps: { inline: ['graphql-http'] } },
     sequence: { sequencer: LongFirst },

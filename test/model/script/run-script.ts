@@ -52,9 +52,6 @@ const PERSON_MS = 400;
 /** The longest time that a call waits for a change. Without it, the two could wait for each other. */
 const CHANGE_MS_MAX = 200;
 
-/** A folder in memory if the machine has one, so that no run waits for a disk. */
-const ROOT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-
 function profileOf({ trust, productUpdate, membersMax, creates = 'off', recheckBlockedMs, platform }: Setup): Profile {
   const form = FORMS[platform?.form ?? 'plain'].profile;
   return Profile.parse({
@@ -127,7 +124,7 @@ export async function runScript(
 ): Promise<string[]> {
   const random = seededRandom(setup.chance);
   const time = createVirtualTime(START_MS);
-  const folder = mkdtempSync(join(ROOT, 'dpp-model-'));
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-model-'));
   const problems: string[] = [];
   const witness = createWitness();
   const {
