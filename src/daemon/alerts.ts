@@ -21,8 +21,6 @@ interface DaemonAlertsOptions {
   care: DaemonCare;
   /** What the last daemon has left. */
   note: DaemonNotes['alerts'] | null;
-  /** Whether a delivery finds out whether the API still refuses what it has refused. */
-  isRefusalOnTrial: () => boolean;
   clock: Clock;
   log: Logger;
 }
@@ -71,7 +69,6 @@ async function factsOf(
     runtime,
     care,
     clock,
-    isRefusalOnTrial,
     deliveries,
   }: DaemonAlertsOptions & {
     deliveries: ReturnType<typeof createDeliveryCounts>;
@@ -112,7 +109,6 @@ async function factsOf(
     empty: empty.filter(({ source }) => ids.includes(source)),
     deliveries: deliveries.ofLastHour(),
     refusal: refusalOf(api),
-    isRefusalOnTrial: isRefusalOnTrial(),
     apiDownSince: downSince === null ? null : now - (clock.ticks() - downSince),
     backup: backups.configured
       ? { lastAt: backups.last()?.madeAt ?? null, error: backups.lastTry()?.error ?? null }
@@ -125,7 +121,7 @@ async function factsOf(
 function refusalOf(api: Runtime['api']): string | null {
   const state = api.authorization();
   if (!state.open) return `the ${state.by}: ${state.reason.message}`;
-  const refused = Array.from(api.refused(), ([access, { message }]) => `${accessWord(access)}: ${message}`);
+  const refused = Array.from(api.shownRefusals(), ([access, { message }]) => `${accessWord(access)}: ${message}`);
   return refused.length === 0 ? null : refused.join(' It also refuses ');
 }
 

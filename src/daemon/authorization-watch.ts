@@ -8,7 +8,7 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
 export interface AuthorizationWatchOptions {
-  api: Pick<ApiHealth, 'authorization' | 'refused' | 'isTried' | 'reopen' | 'reopenAccess'>;
+  api: Pick<ApiHealth, 'authorization' | 'refused' | 'isTried' | 'reopen' | 'reopenAccess' | 'endTrial'>;
   target: Pick<Target, 'probe' | 'rereadKey'>;
   /** Called when the API no longer refuses the key, the plan or a scope. */
   onReopen: () => void;
@@ -116,6 +116,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
     const ended = lastEnds.get(access);
     if (ended === undefined || ended.isReported || known.has(access) || isTrying(access, ended)) return;
     ended.isReported = true;
+    if (access !== null) api.endTrial(access);
     const scope = access === null ? null : scopeOf(access);
     const what = access === null ? '' : ` the scope ${scope} for ${accessWord(access)}`;
     log.info(
@@ -163,13 +164,6 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
       if (known.size === 0) await lookNext();
       askAt = clock.ticks();
       await lookNext();
-    },
-    /**
-     * True from the end of a refusal that no answer has proven, for one interval: a delivery is sent to find out, and it may be
-     * refused again.
-     */
-    isOnTrial(): boolean {
-      return Array.from(lastEnds).some(([access, ended]) => isTrying(access, ended));
     },
     start(): void {
       running = watch();

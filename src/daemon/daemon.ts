@@ -177,7 +177,6 @@ export async function createDaemon(options: DaemonOptions) {
     runtime: opened,
     care,
     note: notes.alerts,
-    isRefusalOnTrial: () => refusals.isOnTrial(),
     clock,
     log,
   });

@@ -207,7 +207,7 @@ function createCurrentState(options: { runtime: Runtime; nextRun: (source: strin
     if (!state.open) return `denied_${state.by}`;
     if (api.unreachableSince() !== null) return 'unreachable';
     if (api.longWait() !== null) return 'throttled';
-    return api.refused().size === 0 ? 'ok' : 'denied_scope';
+    return api.shownRefusals().size === 0 ? 'ok' : 'denied_scope';
   }
 
   async function surroundings(): Promise<Surroundings> {
@@ -215,7 +215,7 @@ function createCurrentState(options: { runtime: Runtime; nextRun: (source: strin
       queues: await queueCounts(),
       api: standingOfApi(),
       apiWait: api.longWait(),
-      refusedScopes: [...api.refusedScopes().keys()],
+      refusedScopes: [...api.refusedScopes(api.shownRefusals()).keys()],
     };
   }
 

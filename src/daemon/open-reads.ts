@@ -76,7 +76,7 @@ export function queuePrefix(ledgerId: string): string {
 // The causes that the ledger does not know: the API is away, or refuses something. Everything that asks this process for causes gets
 // them from here, so that the pages, the admin API and the commands list the same causes.
 
-type Api = Pick<Delivery['health'], 'authorization' | 'unreachableSince' | 'longWait' | 'refused'>;
+type Api = Pick<Delivery['health'], 'authorization' | 'unreachableSince' | 'longWait' | 'shownRefusals'>;
 
 /** The present troubles with the API; none while it takes everything. */
 export function apiTroubles(api: Api, clock: Pick<Clock, 'now' | 'ticks'>): ApiTrouble[] {
@@ -89,7 +89,7 @@ export function apiTroubles(api: Api, clock: Pick<Clock, 'now' | 'ticks'>): ApiT
   }
   const wait = api.longWait();
   if (wait !== null) return [{ ...whole, kind: 'throttled', message: wait.message, since: wait.since }];
-  return [...Map.groupBy(api.refused(), ([access]) => scopeOf(access))].map(([scope, refused]) => ({
+  return [...Map.groupBy(api.shownRefusals(), ([access]) => scopeOf(access))].map(([scope, refused]) => ({
     kind: 'denied_scope',
     scope,
     operations: refused.flatMap(([access]) => (isOperation(access) ? [access] : [])),

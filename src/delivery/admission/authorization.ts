@@ -40,6 +40,8 @@ export type DenialSubject = 'access' | 'question' | 'request';
 export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean }) {
   let state: AuthorizationState = { open: true };
   const refused = new Map<Access, Reason>();
+  /** The refusals that have ended without a proof: the next delivery finds out whether the API still refuses. */
+  const onTrial = new Map<Access, Reason>();
   const tried = new Set<Access>();
   const questions = new Map<Access, number>();
   /** How many requests in a row were refused although the API has granted the same to other requests. */
@@ -60,7 +62,10 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
       state = { open: false, by, reason };
       return;
     }
-    for (const one of isOtherKey ? accessesOf(scope) : [access]) refused.set(one, reason);
+    for (const one of isOtherKey ? accessesOf(scope) : [access]) {
+      refused.set(one, reason);
+      onTrial.delete(one);
+    }
   }
 
   return {
@@ -68,15 +73,22 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
     /** What the API refuses, each with the API's reason. All other deliveries continue. */
     refused: (): ReadonlyMap<Access, Reason> => refused,
     /**
-     * The scopes that the key most likely lacks: the API refuses everything that needs the scope and that was tried.
+     * What people are told that the API refuses: also what a delivery tries at the moment. Otherwise a refusal would seem to be
+     * over each time that it is tried.
      */
-    refusedScopes(): ReadonlyMap<Scope, Reason> {
+    shownRefusals: (): ReadonlyMap<Access, Reason> => new Map([...onTrial, ...refused]),
+    /**
+     * The scopes that the key most likely lacks: the API refuses everything that needs the scope and that was tried.
+     *
+     * @param refusals what counts as refused
+     */
+    refusedScopes(refusals: ReadonlyMap<Access, Reason> = refused): ReadonlyMap<Scope, Reason> {
       const lacking = new Map<Scope, Reason>();
       for (const scope of SCOPES) {
         const all = accessesOf(scope);
-        const first = all.find((access) => refused.has(access));
-        const reason = first === undefined ? undefined : refused.get(first);
-        const grants = all.some((access) => tried.has(access) && !refused.has(access));
+        const first = all.find((access) => refusals.has(access));
+        const reason = first === undefined ? undefined : refusals.get(first);
+        const grants = all.some((access) => tried.has(access) && !refusals.has(access));
         if (reason !== undefined && !grants) lacking.set(scope, reason);
       }
       return lacking;
@@ -92,6 +104,7 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
       else if (looksAtScopes(outcome)) {
         tried.add(access);
         questions.delete(access);
+        onTrial.delete(access);
       }
     },
     /**
@@ -103,11 +116,17 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
       tried.clear();
       questions.clear();
     },
-    /** Ends the hold on one operation or one list. */
+    /** Ends the hold on one operation or one list, so that a delivery finds out whether the API still refuses it. */
     reopenAccess(access: Access) {
+      const reason = refused.get(access);
+      if (reason !== undefined) onTrial.set(access, reason);
       refused.delete(access);
       tried.delete(access);
       questions.delete(access);
+    },
+    /** Ends the trial of an operation or a list that nothing has tried for long. */
+    endTrial(access: Access) {
+      onTrial.delete(access);
     },
   };
 }

@@ -51,8 +51,6 @@ export interface AlertFacts {
   deliveries: DeliveryCounts;
   /** Why the API refuses the key, the plan or scopes; null if it refuses nothing. */
   refusal: string | null;
-  /** Whether a delivery finds out whether the API still refuses what it has refused, so that a refusal may only seem to be over. */
-  isRefusalOnTrial: boolean;
   /** Since when the API has not answered, or has failed at every write; null while it answers. */
   apiDownSince: number | null;
   /** Null without scheduled backups. */
@@ -83,10 +81,7 @@ export function holdingOf(facts: AlertFacts, rules: AlertRules): Holding[] {
  * The alerts of which the facts do not say whether they are over. They keep their state, so that no notice says that
  * something is over and another one that it is there again.
  */
-export function undecidedOf(
-  { sources, empty, deliveries, isRefusalOnTrial }: AlertFacts,
-  rules: AlertRules,
-): ReadonlySet<string> {
+export function undecidedOf({ sources, empty, deliveries }: AlertFacts, rules: AlertRules): ReadonlySet<string> {
   const counted = COUNTED.filter((condition) => limitOf(condition, rules) !== null);
   const mapping = sources.filter(({ isMapping }) => isMapping);
   const stuck = counted.filter((condition) => condition !== 'quarantine');
@@ -96,7 +91,6 @@ export function undecidedOf(
     ...mapping.flatMap(({ source }) => counted.map((condition) => idOf(condition, { source }))),
     ...(rules.exportEmpty ? empty.map((stream) => idOf('export_empty', stream)) : []),
     ...(areFailing(deliveries, rules.failedDeliveries) === null ? ['deliveries_failing'] : []),
-    ...(isRefusalOnTrial ? ['key_refused'] : []),
   ]);
 }
 

@@ -15,7 +15,7 @@ export function sendingHold({ api }: Runtime): string | null {
     return 'The API does not answer, so nothing is sent now. Everything stays due, and is sent by itself when the API answers again.';
   }
   const refused = Array.from(
-    api.refused(),
+    api.shownRefusals(),
     ([access, { message }]) =>
       `${message} The API refuses ${accessWord(access)}, so what needs it is not sent until the API accepts it.`,
   );

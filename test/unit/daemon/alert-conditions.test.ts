@@ -30,7 +30,6 @@ const WELL: AlertFacts = {
   empty: [],
   deliveries: { delivered: 1, failed: 0, isWhole: true },
   refusal: null,
-  isRefusalOnTrial: false,
   apiDownSince: null,
   backup: { lastAt: NOW - HOUR, error: null },
   configErrors: null,
@@ -178,10 +177,6 @@ describe('an alert that keeps its state', () => {
     const others = { ...sending, source: 'pim', isSending: false };
     expect(undecided({ sources: [sending, others] })).toEqual(['rejected/erp', 'parked/erp', 'blocked/erp']);
     expect(undecided({ sources: [sending] }, { rejectedAbove: null, blockedAbove: null })).toEqual(['parked/erp']);
-  });
-
-  it('an alert about a refusal keeps its state while a delivery finds out whether the API still refuses', () => {
-    expect(undecided({ isRefusalOnTrial: true })).toEqual(['key_refused']);
   });
 
   it('an alert about an export without rows keeps its state while the stream has none', () => {

@@ -137,7 +137,6 @@ const FACTS: Omit<AlertFacts, 'now' | 'watchedSince'> = {
   empty: [],
   deliveries: { delivered: 0, failed: 0, isWhole: true },
   refusal: null,
-  isRefusalOnTrial: false,
   apiDownSince: null,
   backup: null,
   configErrors: null,

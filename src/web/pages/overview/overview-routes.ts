@@ -29,6 +29,8 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
   const { activity } = context;
   const authorization = runtime.api.authorization();
   const lost = runtime.ledgerLost();
+  const refusals = runtime.api.shownRefusals();
+  const refusedScopes = runtime.api.refusedScopes(refusals);
   const reload = context.care.lastReload();
   const [trouble, report, standing, pausedQueues, ofLedger, left] = await Promise.all([
     lost === null ? runtime.engine.status().then((status) => status.trouble) : null,
@@ -43,8 +45,8 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     trouble: trouble?.message ?? null,
     lost: lost?.message ?? null,
     configRefusedAt: reload === null || reload.ok ? null : reload.at,
-    refusedOperations: Array.from(runtime.api.refused())
-      .filter(([access]) => !runtime.api.refusedScopes().has(scopeOf(access)))
+    refusedOperations: Array.from(refusals)
+      .filter(([access]) => !refusedScopes.has(scopeOf(access)))
       .map(([access, { message }]) => operationSentence(access, message)),
   };
   return {
@@ -57,7 +59,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     pauses: pausesOf(context),
     pausedQueues,
     refusal: authorization.open ? null : authorization.reason.message,
-    refusedScopes: Array.from(runtime.api.refusedScopes(), ([scope, { message }]) => ({ scope, message })),
+    refusedScopes: Array.from(refusedScopes, ([scope, { message }]) => ({ scope, message })),
     rate: {
       now: activity.requestsPerSecond(),
       allowed: runtime.api.learntRate(),
