@@ -123,22 +123,22 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     if (isEmpty) yield { page: { rows: [], asOf }, bytes: 0 };
   }
 
-  async function* readChanges(request: Read, read: FileProgress): AsyncGenerator<Page> {
+  async function* readChanges(request: Read, read: FileProgress): AsyncGenerator<SizedPage> {
     const left = read.unread();
     const progress = createByteCount(left);
     for (const file of left) {
       const known = read.rowsOf(file);
       const messages = request.noRecords.count();
       let rows = 0;
-      for await (const { page } of pagesOf(file, request)) {
+      for await (const { page, bytes } of pagesOf(file, request)) {
         const within = progress.within(page.progress);
         const given = page.rows.slice(Math.max(0, known - rows));
         rows += page.rows.length;
         if (given.length === 0) continue;
-        yield { rows: given, cursor: read.partOf(file, rows), progress: within };
+        yield { page: { rows: given, cursor: read.partOf(file, rows), progress: within }, bytes };
       }
       const isWithoutRecords = rows === 0 && request.noRecords.count() > messages;
-      yield { rows: [], cursor: read.wholeOf(file, isWithoutRecords), progress: progress.end() };
+      yield { page: { rows: [], cursor: read.wholeOf(file, isWithoutRecords), progress: progress.end() }, bytes: 0 };
     }
   }
 
@@ -211,7 +211,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
           }
           const warnings = [...found.waiting, ...(read?.outOfOrder() ?? [])];
           yield* withWarnings(
-            read === null ? sharedPages(readSnapshot(request)) : readChanges(request, read),
+            sharedPages(read === null ? readSnapshot(request) : readChanges(request, read)),
             warnings,
           );
           wasRead();

@@ -5,12 +5,14 @@ import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { csv } from '../../../connectors/csv/index.ts';
 import { FILE_STREAM } from '../../../src/sdk/files/file-options.ts';
 import type { FileStore } from '../../../src/sdk/files/file-store.ts';
 import { findReady } from '../../../src/sdk/files/find-files.ts';
 import { createLocalStore } from '../../../src/sdk/files/local-store.ts';
 import { type Location, locate } from '../../../src/sdk/files/location.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import type { Connector, Page } from '../../../src/sdk/index.ts';
+import { readPages, type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
 
@@ -98,6 +100,30 @@ describe('a semaphore', () => {
     await put('c.csv', 3, 1);
     await put('b.csv', 2, 1);
     expect(await (await stream({ contents: 'changes' })).ids()).toEqual(['2', '3', '1']);
+  });
+
+  it('small files of changes share a page, since each page with its cursor is a transaction', async () => {
+    for (let id = 1; id <= 20; id += 1) await put(`${id}.csv`, id, id);
+    const read = await stream({ contents: 'changes' });
+    const [page, ...others] = await read.pages();
+    expect(page?.rows).toHaveLength(20);
+    expect(others).toEqual([]);
+    expect(await read.ids('default', { cursor: page?.cursor ?? null })).toBe('nothing new');
+  });
+
+  it('small files of changes before one that cannot be read are given, with the cursor after them', async () => {
+    for (let id = 1; id <= 3; id += 1) await put(`${id}.csv`, id, id);
+    await writeFile(join(folder.path, '4.csv'), '');
+    const setup = { folder: folder.path, stream: { path: '*.csv', contents: 'changes' }, mode: 'changes' as const };
+    const pages: Page[] = [];
+    const reading = async () => {
+      for await (const page of readPages(csv as Connector, setup)) pages.push(page);
+    };
+    await expect(reading()).rejects.toThrow('4.csv has no header row: it is empty.');
+    expect(pages.flatMap(({ rows }) => rows.map(({ fields }) => fields['id']))).toEqual(['1', '2', '3']);
+    await put('4.csv', 4, 4);
+    const read = await stream({ contents: 'changes' });
+    expect(await read.ids('default', { cursor: pages.at(-1)?.cursor ?? null })).toEqual(['4']);
   });
 
   it('a missing semaphore lets the latest complete file be read', async () => {
