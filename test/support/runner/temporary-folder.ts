@@ -7,9 +7,8 @@ const MEMORY = '/dev/shm';
 const NEEDED_BYTES = 8 * 2 ** 30;
 
 /**
- * The folder for the files of tests. Where the machine has room for them in memory they are there, because tests make
- * thousands of ledgers, and a flush to the disk takes longer than all else in most of them. A test of flushes records
- * what is flushed, so it does not need a disk.
+ * The folder for the files of tests. It is in memory where the machine has room for them there: tests make thousands of
+ * ledgers, and flushing these to a disk takes time. A test of flushes records what is flushed, so it needs no disk.
  */
 export function temporaryFolder(): string {
   return hasRoom() ? MEMORY : tmpdir();
