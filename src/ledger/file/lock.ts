@@ -39,7 +39,7 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (!isTrouble(error, 'BUSY')) throw ledgerFaultOf(error, place) ?? error;
+    if (!isTrouble(error, 'BUSY')) throw troubleWithLock(error, place);
     throw lockedFault(ledgerFile, { place, holder: readHolder() });
   }
   const change = watchFile(place, { alone: false });
@@ -58,8 +58,19 @@ function openLock(place: string): Sqlite {
   try {
     return openFile(place, { timeout: 0 });
   } catch (error) {
-    throw ledgerFaultOf(error, place) ?? error;
+    throw troubleWithLock(error, place);
   }
+}
+
+/** The file of the lock is an empty database, so its damage says nothing of the ledger. */
+function troubleWithLock(error: unknown, place: string): unknown {
+  if (!isTrouble(error, 'NOTADB') && !isTrouble(error, 'CORRUPT')) return ledgerFaultOf(error, place) ?? error;
+  return fault('ledger.unwritable', `The lock file ${place} is damaged: ${messageOf(error)}.`, {
+    path: 'ledger',
+    suggestion:
+      'It holds no data, and the ledger needs no repair because of it. Stop every process that uses the ledger, remove the lock file, and run the command again, which makes a new one.',
+    cause: error,
+  });
 }
 
 function preparePlace(ledgerFile: string): string {

@@ -16,7 +16,7 @@ function troubleOf(error: unknown): string {
 /** True if SQLite reports this trouble. */
 export function isTrouble(
   error: unknown,
-  trouble: 'BUSY' | 'CANTOPEN' | 'FULL' | 'IOERR' | 'NOTADB' | 'READONLY',
+  trouble: 'BUSY' | 'CANTOPEN' | 'CORRUPT' | 'FULL' | 'IOERR' | 'NOTADB' | 'READONLY',
 ): boolean {
   return troubleOf(error) === trouble;
 }

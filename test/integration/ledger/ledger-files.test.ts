@@ -108,6 +108,20 @@ describe('the files of a ledger', () => {
     expect(modeOf(target)).toBe('644');
   });
 
+  it('a damaged lock file is no damage of the ledger, and can be removed', async () => {
+    await open().close();
+    writeFileSync(`${file}.lock`, 'x'.repeat(20_000));
+    expect(() => open()).toThrow(
+      expect.objectContaining({
+        code: 'ledger.unwritable',
+        message: `The lock file ${file}.lock is damaged: file is not a database.`,
+        suggestion: expect.stringMatching(/^It holds no data, .* remove the lock file/) as unknown,
+      }),
+    );
+    rmSync(`${file}.lock`);
+    await open().close();
+  });
+
   itWithAnotherUser('cannot be opened by another user, who could lock them', () => {
     open();
     chmodSync(folder, 0o755);
