@@ -54,8 +54,13 @@ export interface BesideValues {
    * @param path the path of the member
    */
   isWanted(path: readonly PathStep[]): boolean;
-  /** Gets the text of such a member; null if it is longer than `maxRecordBytes`. */
-  keep(path: readonly PathStep[], text: string | null): void;
+  /**
+   * Gets the text of such a member; null if it is longer than `maxRecordBytes`.
+   *
+   * @returns a name that an object has twice on the way to a wanted value or within it, so that the value is not certain
+   * @throws SyntaxError if the text is not JSON
+   */
+  keep(path: readonly PathStep[], text: string | null): string | undefined;
 }
 
 /**
@@ -284,12 +289,14 @@ export class DocumentScanner {
     if (this.kept.has(path)) throw this.fault(`The name ${JSON.stringify(wanted.at(-1))} is twice in one object`);
     this.kept.add(path);
     const text = this.head === undefined ? this.buffer.toString('utf8', this.valueStart, end) : null;
+    let repeated: string | undefined;
     try {
-      this.options.beside?.keep(wanted, text);
+      repeated = this.options.beside?.keep(wanted, text);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw this.fault(`The value at ${path} is not valid JSON`, undefined, error);
     }
+    if (repeated !== undefined) throw this.fault(`The name ${JSON.stringify(repeated)} is twice in one object`);
     this.state = 'separator';
     return true;
   }

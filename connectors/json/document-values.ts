@@ -5,6 +5,7 @@ import {
   type OpenFile,
   type PathStep,
   parseExactly,
+  repeatedNames,
 } from '../../src/sdk/index.ts';
 import { type BesideValues, DocumentScanner } from './document-scanner.ts';
 import type { DocumentValues } from './element-row.ts';
@@ -50,7 +51,12 @@ function createFoundValues(paths: DocumentPaths): FoundValues {
   return {
     isWanted: (path) => wanted.some(([, steps]) => path.every((step, index) => steps[index] === step)),
     keep(path, text) {
-      members.set(formatDocumentPath(path), text === null ? undefined : parseExactly(text));
+      const value = text === null ? undefined : parseExactly(text);
+      members.set(formatDocumentPath(path), value);
+      if (text === null || value === undefined) return undefined;
+      const isAtWanted = (of: readonly PathStep[]) =>
+        wanted.some(([, steps]) => steps.every((step, index) => index >= of.length || of[index] === step));
+      return repeatedNames(text, value).find((one) => isAtWanted([...path, ...one.path, one.name]))?.name;
     },
     isComplete: () => wanted.every(([, steps]) => valueAt(steps) !== null),
     values: () => Object.fromEntries(wanted.map(([name, steps]) => [name, (valueAt(steps) ?? { value: null }).value])),

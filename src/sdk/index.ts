@@ -7,7 +7,7 @@ export type { MappingModule, MappingTools } from '../domain/mapping.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
-export { countMembers, isJsonObject, parseExactly, repeatedName } from '../lib/json.ts';
+export { countMembers, isJsonObject, parseExactly, repeatedName, repeatedNames } from '../lib/json.ts';
 export type { Logger } from '../lib/logging/logging.ts';
 export { findOddCharacter } from '../lib/text/safe-text.ts';
 export { isMisspelt } from '../lib/text/suggest.ts';

@@ -64,6 +64,20 @@ describe('values of the document as `parent`', () => {
   it('a document that has a wanted value twice, or is damaged behind its list, is refused', async () => {
     const stream = { at: '$.l', parent: { id: '$.id' } };
     await expect(read('{"id":1,"l":[{"x":1}],"id":2}', stream)).rejects.toThrow('The name "id" is twice');
+    for (const [id, value] of [
+      ['$.head.id', '{"id":1,"id":2}'],
+      ['$.head.id', '{"id":{"a":1,"b":1,"a":2}}'],
+      ['$.head.ids[1].id', '{"ids":[{"id":0},{"id":1,"id":2}]}'],
+    ]) {
+      const of = { at: '$.l', parent: { id } };
+      await expect(read(`{"l":[{"x":1}],"head":${value}}`, of)).rejects.toThrow(/The name "(?:id|a)" is twice/);
+    }
+    // Another value of the same object does not matter.
+    const other = await read('{"l":[{"x":1}],"head":{"id":1,"no":1,"no":2}}', {
+      at: '$.l',
+      parent: { id: '$.head.id' },
+    });
+    expect(fields(other)).toEqual([{ x: 1, id: 1 }]);
     await expect(read('{"l":[{"x":1}],"id":{"a":,}}', stream)).rejects.toThrow('The value at $.id is not valid JSON');
     await expect(read('{"l":[{"x":1}],"id":', stream)).rejects.toThrow('in.json, line 1');
   });
