@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { LedgerConfig } from '../config/loaded-config.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import type { ItemListFilter, ListPage } from '../domain/ports/ledger/dashboard-views.ts';
-import type { ItemState } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemState } from '../domain/ports/ledger/ledger-standing.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../domain/words/states.ts';
 import { standingAsked } from '../observe/standing.ts';

@@ -2,7 +2,7 @@ import type { Reason } from '../domain/delivery/stored-reason.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { DeliveryName, DueDelivery } from '../domain/ports/deliveries.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
-import type { StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
+import type { StuckDelivery } from '../domain/ports/ledger/ledger-standing.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { JobResult, Queues, ReceivedJob, WakeUpJob } from '../domain/ports/queues.ts';
 import { stateWord } from '../domain/words/states.ts';

@@ -9,7 +9,7 @@ import type { Operation, Scope } from './delivery/operation.ts';
 import { hasTrait, isReasonCode, type Reason, type ReasonCode } from './delivery/stored-reason.ts';
 import type { Issue } from './issue.ts';
 import type { ItemKind, SubjectKind } from './item.ts';
-import type { GuardedRead } from './ports/intake.ts';
+import type { GuardedRead } from './ports/guarded-intake.ts';
 import {
   API_TROUBLES,
   GUARD,

@@ -1,7 +1,8 @@
 // The methods of the ledger that are one read or one write. Each is the function of its name here, which gets its reads or its
 // transaction before the arguments of the method.
 
-import type { HeldStream, MappedRecord, RunStart, StageSummary, StartedRun } from '../domain/ports/intake.ts';
+import type { HeldStream } from '../domain/ports/guarded-intake.ts';
+import type { MappedRecord, RunStart, StageSummary, StartedRun } from '../domain/ports/intake.ts';
 import { storeActivity } from './activity/activity.ts';
 import { contactSteps, endProof, hasUnbound, unprovenKinds } from './contact/contact.ts';
 import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';

@@ -2,7 +2,7 @@ import type { WireForms, WrittenForms } from '../domain/delivery/wire-form.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/deliveries.ts';
-import type { MissingGuard } from '../domain/ports/intake.ts';
+import type { MissingGuard } from '../domain/ports/guarded-intake.ts';
 import type { ContactRules } from '../domain/ports/ledger/contact-ledger.ts';
 import type { Ledger } from '../domain/ports/ledger/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';

@@ -5,10 +5,9 @@ import type {
   ItemState,
   LedgerStanding,
   OpenDeliveries,
-  SourceCounts,
-  SourceRuns,
   StandingAsked,
-} from '../domain/ports/ledger/ledger-views.ts';
+} from '../domain/ports/ledger/ledger-standing.ts';
+import type { SourceCounts, SourceRuns } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import type { ApiStanding } from './health.ts';

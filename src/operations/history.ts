@@ -5,7 +5,7 @@ import { type ActivityHour, compareLatency, countLatencies, DAY_MS, medianLatenc
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { PassportCounts as Passports } from '../domain/passport.ts';
 import type { RunDay } from '../domain/ports/ledger/dashboard-views.ts';
-import type { ItemCounts } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts } from '../domain/ports/ledger/ledger-standing.ts';
 import { Count, PassportCounts, Time } from './documents.ts';
 import { defineOperation } from './operation.ts';
 import type { OperationContext } from './runtime.ts';

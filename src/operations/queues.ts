@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operation as Write } from '../domain/delivery/operation.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { ItemState, StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemState, StuckDelivery } from '../domain/ports/ledger/ledger-standing.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { QUEUE_NAMES } from '../domain/ports/queues.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';

@@ -3,8 +3,8 @@
 
 import type { WaitingRun } from '../domain/approval.ts';
 import type { Reason } from '../domain/delivery/stored-reason.ts';
-import type { GuardedRead } from '../domain/ports/intake.ts';
-import type { ContactAttention } from '../domain/ports/ledger/ledger-views.ts';
+import type { GuardedRead } from '../domain/ports/guarded-intake.ts';
+import type { ContactAttention } from '../domain/ports/ledger/ledger-standing.ts';
 import { counted, formatCount } from '../lib/text/amounts.ts';
 import { causesOf } from '../observe/standing.ts';
 import type { Failure } from './outcome-fault.ts';

@@ -10,18 +10,14 @@ import type { ItemKind } from '../domain/item.ts';
 import type { PlanOutline } from '../domain/plan.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
-import type { Correction, GuardedRead } from '../domain/ports/intake.ts';
+import type { GuardedRead } from '../domain/ports/guarded-intake.ts';
+import type { Correction } from '../domain/ports/intake.ts';
 import type { BackupFile, CareLedger, PeopleLedger, ReloadStatus } from '../domain/ports/ledger/care-ledger.ts';
 import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type { DeliveryLedger, PassportLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
-import type {
-  Attention,
-  ItemCounts,
-  LedgerStanding,
-  StreamAccount,
-  WaitingGroup,
-} from '../domain/ports/ledger/ledger-views.ts';
+import type { Attention, ItemCounts, LedgerStanding, WaitingGroup } from '../domain/ports/ledger/ledger-standing.ts';
+import type { StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { FormReplay, FormReplayOutcome, ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';

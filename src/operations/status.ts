@@ -7,7 +7,7 @@ import type { ApiWait } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import { PASSPORT_STATES, type PassportCounts } from '../domain/passport.ts';
-import type { Attention, ItemCounts, LedgerStanding } from '../domain/ports/ledger/ledger-views.ts';
+import type { Attention, ItemCounts, LedgerStanding } from '../domain/ports/ledger/ledger-standing.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { freeBytesBeside } from '../ledger/file/file.ts';
 import { Fault } from '../lib/errors.ts';

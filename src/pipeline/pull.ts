@@ -1,15 +1,6 @@
 import type { Mapper } from '../domain/mapping.ts';
-import type {
-  CreatesAfter,
-  GoneSoFar,
-  HeldStream,
-  MissingGuard,
-  OlderExport,
-  RunCause,
-  RunEnd,
-  StreamEnd,
-  StreamProgress,
-} from '../domain/ports/intake.ts';
+import type { GoneSoFar, HeldStream, MissingGuard } from '../domain/ports/guarded-intake.ts';
+import type { CreatesAfter, OlderExport, RunCause, RunEnd, StreamEnd, StreamProgress } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Page, ReadMode, SourceReader, SourceStream } from '../domain/ports/source.ts';

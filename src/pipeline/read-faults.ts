@@ -2,7 +2,8 @@
 
 import { fault } from '../domain/faults.ts';
 import { formatPlace } from '../domain/issue.ts';
-import type { EndedStream, MisnamedGone, StreamProgress } from '../domain/ports/intake.ts';
+import type { MisnamedGone } from '../domain/ports/guarded-intake.ts';
+import type { EndedStream, StreamProgress } from '../domain/ports/intake.ts';
 import type { ReadMode, SourceRow, SourceStream } from '../domain/ports/source.ts';
 import { readableKey } from '../domain/record.ts';
 

@@ -6,7 +6,7 @@ import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
 import type { ApiFinding, ChannelFinding, CheckOptions, QueueFinding, StreamFinding } from '../../daemon/check.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { fault } from '../../domain/faults.ts';
-import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-standing.ts';
 import type { ScopeAnswer } from '../../domain/ports/target.ts';
 import type { StreamIdentity } from '../../domain/record.ts';
 import { Fault } from '../../lib/errors.ts';

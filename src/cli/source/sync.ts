@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { heldText } from '../../domain/approval.ts';
 import { fault } from '../../domain/faults.ts';
-import type { GuardedRead } from '../../domain/ports/intake.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-intake.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';
 import { exitCodeOf } from '../../observe/standing.ts';
 import { assertSources } from '../../operations/named.ts';

@@ -17,7 +17,7 @@ import type {
   ItemCounts,
   ItemsInOtherForm,
   LedgerStanding,
-} from '../../domain/ports/ledger/ledger-views.ts';
+} from '../../domain/ports/ledger/ledger-standing.ts';
 import { GONE, kindWord, stateWord } from '../../domain/words/states.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { counted, formatCount } from '../../lib/text/amounts.ts';

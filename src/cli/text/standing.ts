@@ -6,7 +6,7 @@ import { hasTrait } from '../../domain/delivery/stored-reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { PASSPORT_STATES, type PassportCounts } from '../../domain/passport.ts';
 import type { BackupStatus, ReloadStatus } from '../../domain/ports/ledger/care-ledger.ts';
-import type { ItemCounts, ItemState, RefusedWork } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts, ItemState, RefusedWork } from '../../domain/ports/ledger/ledger-standing.ts';
 import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../../domain/words/states.ts';
 import type { Words } from '../../domain/words/word.ts';

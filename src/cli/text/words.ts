@@ -3,7 +3,7 @@
 import { columnsAtFault, foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportState } from '../../domain/passport.ts';
-import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemState } from '../../domain/ports/ledger/ledger-standing.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { counted } from '../../lib/text/amounts.ts';

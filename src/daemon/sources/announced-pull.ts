@@ -1,5 +1,5 @@
 import { guardAdvice } from '../../domain/advice.ts';
-import type { HeldStream } from '../../domain/ports/intake.ts';
+import type { HeldStream } from '../../domain/ports/guarded-intake.ts';
 import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { Emit } from '../../domain/ports/progress.ts';

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-standing.ts';
 import { Fault, fileReasonOf, sentence } from '../../lib/errors.ts';
 import { ledgerPath, sidecarsOf } from '../file/file.ts';
 import { assertNotGone } from '../file/identity.ts';

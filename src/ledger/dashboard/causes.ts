@@ -11,7 +11,7 @@ import {
 import { NO_REASON, storedReason } from '../../domain/delivery/stored-reason.ts';
 import { type ForeignCode, foundText, type Issue } from '../../domain/issue.ts';
 import { type MappedFields, unmappedCure } from '../../domain/passport.ts';
-import type { GuardedRead } from '../../domain/ports/intake.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-intake.ts';
 import type {
   Cause,
   CauseMember,

@@ -1,6 +1,6 @@
 import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
 import type { BomNode, ItemDetail } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemState } from '../../domain/ports/ledger/ledger-standing.ts';
 import { itemState } from '../items/missing.ts';
 import { column, statement } from '../store/tx.ts';
 import type { ViewReads } from '../views/view-reads.ts';

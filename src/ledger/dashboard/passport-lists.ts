@@ -10,7 +10,7 @@ import {
   wantedByPolicy,
 } from '../../domain/passport.ts';
 import type { Listed, ListPage, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemState } from '../../domain/ports/ledger/ledger-standing.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOfAll, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';

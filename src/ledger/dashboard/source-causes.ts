@@ -8,7 +8,7 @@ import {
   adviceOnGuard,
   adviceOnHeldRun,
 } from '../../domain/advice.ts';
-import type { GuardedRead } from '../../domain/ports/intake.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-intake.ts';
 import type {
   FoundCause,
   GoneEffect,

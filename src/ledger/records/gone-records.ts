@@ -1,6 +1,7 @@
 // Records that a read of changes says are gone. A row that says so is a tombstone.
 
-import type { CheckedGone, ComparedGone, GoneToCheck, ReadPage } from '../../domain/ports/intake.ts';
+import type { CheckedGone, ComparedGone, GoneToCheck } from '../../domain/ports/guarded-intake.ts';
+import type { ReadPage } from '../../domain/ports/intake.ts';
 import { joinKey, keyParts, repeatedKey } from '../../domain/record.ts';
 import { newRecordsAmong, newRecordsOf } from '../items/refs.ts';
 import { endGoneDeliveries } from '../items/revisions.ts';

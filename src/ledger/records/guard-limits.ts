@@ -1,6 +1,6 @@
 // The limits of the guard, for missing records and for released items in the same way, and the words about what is gone.
 
-import type { MissingGuard } from '../../domain/ports/intake.ts';
+import type { MissingGuard } from '../../domain/ports/guarded-intake.ts';
 import { equalForm } from '../../domain/record.ts';
 
 /** How much of what a stream had is gone. */

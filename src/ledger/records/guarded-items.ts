@@ -5,7 +5,8 @@
 
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import type { CreatesAfter, HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
+import type { HeldStream, MissingGuard } from '../../domain/ports/guarded-intake.ts';
+import type { CreatesAfter } from '../../domain/ports/intake.ts';
 import { kindWord } from '../../domain/words/states.ts';
 import { addCreate, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
 import { clearHeldReasons, setReleasedMissing } from '../items/item-writes.ts';

@@ -1,6 +1,7 @@
 // The reads that the guard takes for broken exports: because of missing records, or because they are older than the last one.
 
-import type { Accepted, GuardedRead, MissingGuard, OlderExport } from '../../domain/ports/intake.ts';
+import type { GuardedRead, MissingGuard } from '../../domain/ports/guarded-intake.ts';
+import type { Accepted, OlderExport } from '../../domain/ports/intake.ts';
 import { column, parseJson, statement, type Tx } from '../store/tx.ts';
 import { exceeds, goneSentence, isMost, KEYS_NAMED, limitWords, percent } from './guard-limits.ts';
 

@@ -1,8 +1,8 @@
 // Begins and ends the runs of sources.
 
 import type { HeldRun } from '../../domain/approval.ts';
+import type { HeldStream } from '../../domain/ports/guarded-intake.ts';
 import type {
-  HeldStream,
   IdentifiedRecords,
   ItemRecords,
   ItemRecordsRequest,

@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { WrittenForms } from '../../domain/delivery/wire-form.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Encode, EncodeImport } from '../../domain/ports/deliveries.ts';
-import type { MissingGuard } from '../../domain/ports/intake.ts';
+import type { MissingGuard } from '../../domain/ports/guarded-intake.ts';
 import type { ContactRules } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';

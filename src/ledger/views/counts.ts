@@ -7,7 +7,8 @@
 import { kindOf, type Operation } from '../../domain/delivery/operation.ts';
 import { ITEM_KINDS, type ItemKind, SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { type PassportCounts, type PassportState, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
-import type { ItemCounts, ItemState, SourceCounts } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-standing.ts';
+import type { SourceCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen, isStuck } from '../items/item-row.ts';
 import { IS_MISSING, needsNothing } from '../items/missing.ts';
 import { column, statement } from '../store/tx.ts';

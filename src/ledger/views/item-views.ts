@@ -5,11 +5,10 @@ import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { Issue, Place } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemKind, type RefRole, type SubjectKind } from '../../domain/item.ts';
 import { type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import type { ItemState, ItemsInOtherForm } from '../../domain/ports/ledger/ledger-standing.ts';
 import type {
   ItemFilter,
-  ItemState,
   ItemSummary,
-  ItemsInOtherForm,
   ItemView,
   RefStanding,
   TimelineEntry,

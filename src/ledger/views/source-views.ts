@@ -5,10 +5,10 @@ import { adviceOnIssue, withCure } from '../../domain/advice.ts';
 import type { WaitingRun } from '../../domain/approval.ts';
 import type { ForeignCode, Issue, Place } from '../../domain/issue.ts';
 import { ITEM_KINDS } from '../../domain/item.ts';
-import type { GuardedRead, RefusedRead } from '../../domain/ports/intake.ts';
+import type { GuardedRead, RefusedRead } from '../../domain/ports/guarded-intake.ts';
 import type { RowInQuarantine } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { Duplicates } from '../../domain/ports/ledger/ledger-standing.ts';
 import type {
-  Duplicates,
   LedgerViews,
   QuarantinedRecord,
   RunView,

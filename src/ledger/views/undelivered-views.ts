@@ -8,12 +8,12 @@ import { wantedByPolicy } from '../../domain/passport.ts';
 import type { AdoptedChanges, Suspended } from '../../domain/ports/ledger/contact-ledger.ts';
 import type {
   Deferred,
-  ItemSummary,
   OpenDeliveries,
   RefusedWork,
   StuckDelivery,
   WaitingGroup,
-} from '../../domain/ports/ledger/ledger-views.ts';
+} from '../../domain/ports/ledger/ledger-standing.ts';
+import type { ItemSummary } from '../../domain/ports/ledger/ledger-views.ts';
 import { isStuck, reasonHas } from '../items/item-row.ts';
 import { itemState } from '../items/missing.ts';
 import { NEEDS_PERSON as IS_IN_GROUP, SHAPE } from '../items/stuck-groups.ts';

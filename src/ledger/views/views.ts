@@ -7,15 +7,13 @@ import { unmappedCure } from '../../domain/passport.ts';
 import type {
   Attention,
   EmptyStream,
-  ItemView,
   LedgerStanding,
-  LedgerViews,
-  SourceRuns,
   StandingAsked,
   StuckItems,
   StuckState,
   WaitingGroup,
-} from '../../domain/ports/ledger/ledger-views.ts';
+} from '../../domain/ports/ledger/ledger-standing.ts';
+import type { ItemView, LedgerViews, SourceRuns } from '../../domain/ports/ledger/ledger-views.ts';
 import type { StreamIdentity } from '../../domain/record.ts';
 import { readImportProofs } from '../deliveries/imports.ts';
 import { paddedKeys } from '../items/content.ts';

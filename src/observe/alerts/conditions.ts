@@ -4,8 +4,8 @@
 import { adviceOnFailedRun, guardAdvice, heldSteps, stepsText } from '../../domain/advice.ts';
 import { heldText, type WaitingRun } from '../../domain/approval.ts';
 import type { AlertCondition, AlertRules } from '../../domain/ports/alerts.ts';
-import type { GuardedRead } from '../../domain/ports/intake.ts';
-import type { EmptyStream, FailedRun, StuckState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-intake.ts';
+import type { EmptyStream, FailedRun, StuckState } from '../../domain/ports/ledger/ledger-standing.ts';
 import { ALERTS } from '../../domain/words/alerts.ts';
 import type { Words } from '../../domain/words/word.ts';
 import { formatPeriod, formatTime } from '../../lib/text/amounts.ts';

@@ -3,7 +3,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../../../src/domain/item.ts';
-import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
+import type { MissingGuard } from '../../../src/domain/ports/guarded-intake.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { stuckJob } from '../../../src/delivery/failed-jobs.ts';
-import type { StuckDelivery } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { StuckDelivery } from '../../../src/domain/ports/ledger/ledger-standing.ts';
 import type { QueueName } from '../../../src/domain/ports/queues.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { HASTY_TIMING } from '../../support/servers/hasty-timing.ts';

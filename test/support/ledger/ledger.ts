@@ -7,7 +7,7 @@ import { wireFormsOf } from '../../../src/api/encode.ts';
 import type { WireForms } from '../../../src/domain/delivery/wire-form.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { Encode, EncodeImport } from '../../../src/domain/ports/deliveries.ts';
-import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
+import type { MissingGuard } from '../../../src/domain/ports/guarded-intake.ts';
 import type { ContactRules } from '../../../src/domain/ports/ledger/contact-ledger.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { createLogSync } from '../../../src/ledger/file/log-sync.ts';

@@ -1,5 +1,5 @@
 import type { MapResult } from '../../../src/domain/mapping.ts';
-import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
+import type { MissingGuard } from '../../../src/domain/ports/guarded-intake.ts';
 import { type IncomingRecord, serializeFields } from '../../../src/domain/record.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Mapper, MapResult } from '../../../src/domain/mapping.ts';
-import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
+import type { MissingGuard } from '../../../src/domain/ports/guarded-intake.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import type { Queues } from '../../../src/domain/ports/queues.ts';
 import type { Page, SourceReader, SourceRow, SourceStream, StreamReads } from '../../../src/domain/ports/source.ts';

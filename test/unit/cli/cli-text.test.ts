@@ -5,7 +5,7 @@ import { attentionLines } from '../../../src/cli/text/attention.ts';
 import { createPaint, formatDuration, formatLogLine, printable, wantsColour } from '../../../src/cli/text/style.ts';
 import { formatTable } from '../../../src/cli/text/table.ts';
 import { fault } from '../../../src/domain/faults.ts';
-import type { Attention } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { Attention } from '../../../src/domain/ports/ledger/ledger-standing.ts';
 import { formatCount } from '../../../src/lib/text/amounts.ts';
 import { armFormula, defuseFormula } from '../../../src/lib/text/safe-text.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type WorkProgress, watchWork } from '../../../src/admin/work-progress.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
-import type { OpenDeliveries } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { OpenDeliveries } from '../../../src/domain/ports/ledger/ledger-standing.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import { createEventBus } from '../../../src/observe/event-bus.ts';
 import { secondsLeft, soonSent } from '../../../src/observe/standing.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HeldRun } from '../../../src/domain/approval.ts';
-import type { GuardedRead } from '../../../src/domain/ports/intake.ts';
+import type { GuardedRead } from '../../../src/domain/ports/guarded-intake.ts';
 import { type AcceptView, acceptPage } from '../../../src/web/pages/runs/accept-page.ts';
 
 const RUN: HeldRun = {

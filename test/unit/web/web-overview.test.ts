@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WaitingRun } from '../../../src/domain/approval.ts';
 import type { PassportCounts } from '../../../src/domain/passport.ts';
-import type { GuardedRead } from '../../../src/domain/ports/intake.ts';
+import type { GuardedRead } from '../../../src/domain/ports/guarded-intake.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import type { RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { entriesOf } from '../../../src/web/pages/attention/cause-entries.ts';

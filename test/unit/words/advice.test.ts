@@ -4,7 +4,7 @@ import { isSettleState, mayBeSettled, type Resolution } from '../../../src/domai
 import { mayExplain, REASON_CODES, type Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { ForeignCode } from '../../../src/domain/issue.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../src/domain/item.ts';
-import type { ItemState } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { ItemState } from '../../../src/domain/ports/ledger/ledger-standing.ts';
 import { REPLAY_STATES } from '../../../src/domain/ports/ledger/replay-ledger.ts';
 import { STATES_IN_ORDER } from '../../../src/domain/words/states.ts';
 

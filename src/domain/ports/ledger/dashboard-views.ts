@@ -8,9 +8,9 @@ import type { Advice, ApiTrouble, CauseType } from '../../advice.ts';
 import type { Reason } from '../../delivery/stored-reason.ts';
 import type { ItemKind, SubjectKind } from '../../item.ts';
 import type { PassportCounts, PassportState } from '../../passport.ts';
+import type { ItemState } from './ledger-standing.ts';
 import type {
   ItemFilter,
-  ItemState,
   ItemSummary,
   ItemView,
   QuarantinedRecord,

@@ -1,13 +1,10 @@
 import type { HeldRun } from '../../approval.ts';
 import type { LookupEntry, LookupKey, LookupTable } from '../../lookup.ts';
 import type { StreamIdentity } from '../../record.ts';
+import type { CheckedGone, GoneToCheck, GuardedRead, HeldStream } from '../guarded-intake.ts';
 import type {
   Accepted,
-  CheckedGone,
   EndedStream,
-  GoneToCheck,
-  GuardedRead,
-  HeldStream,
   IdentifiedRecords,
   ItemRecords,
   ItemRecordsRequest,

@@ -1,7 +1,7 @@
 import type { LatencyComparison } from '../../../domain/activity.ts';
 import type { UnprovenWrites } from '../../../domain/attention.ts';
 import type { Scope } from '../../../domain/delivery/operation.ts';
-import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-views.ts';
+import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-standing.ts';
 import type { QueueName } from '../../../domain/ports/queues.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import type { LeftToSend, Standing } from '../../../observe/standing.ts';

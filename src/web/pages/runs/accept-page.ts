@@ -2,7 +2,7 @@
 // platform.
 
 import type { HeldRun } from '../../../domain/approval.ts';
-import type { GuardedRead, RefusedRead } from '../../../domain/ports/intake.ts';
+import type { GuardedRead, RefusedRead } from '../../../domain/ports/guarded-intake.ts';
 import type { AdoptedChanges } from '../../../domain/ports/ledger/contact-ledger.ts';
 import type { GoneEffect } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';

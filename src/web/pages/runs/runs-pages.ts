@@ -1,5 +1,5 @@
 import { runWarnings } from '../../../domain/attention.ts';
-import type { RefusedRead } from '../../../domain/ports/intake.ts';
+import type { RefusedRead } from '../../../domain/ports/guarded-intake.ts';
 import type { Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
 import { stateWord } from '../../../domain/words/states.ts';
