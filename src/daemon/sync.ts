@@ -19,6 +19,7 @@ import { keyAdvice } from '../operations/outcome-fault.ts';
 import type { Acceptance, SyncReport, SyncRequest } from '../operations/runtime.ts';
 import { awayFault, leftAwayFault, refusedOperationWarnings, refusedScopeFault } from './api-faults.ts';
 import type { HeldRuns } from './plan/held-runs.ts';
+import type { PlannedSync } from './plan/planned-sync.ts';
 import type { Runtime } from './runtime.ts';
 
 /** How often requests in flight are counted when the sync ends early. */
@@ -51,11 +52,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const pause = createPauseBetweenLooks(bus, { clock, waitMs: request.waitMs });
   const asked = planned?.sources ?? request.sources;
   const selected = asked.length > 0 ? [...asked] : config.sources.map(({ id }) => id);
-  const cause = { trigger: 'cli', askedBy: request.askedBy } as const;
-  const runIds: number[] = [];
-  const failed: StreamAccount[] = [];
-  const remapped: SyncReport['remapped'] = [];
-  const unread: { source: string; problem: Fault }[] = [];
+  let pulled: Pulled;
   let stopped: Fault | null = null;
   let accepted: Acceptance | null = null;
   // The plan was made from all rows. So nothing is sent before they are mapped, because an item may be due in its former form.
@@ -69,23 +66,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     while (runtime.recheck.hasMore() && !request.abort.aborted);
     const { nextDueAt, isListing } = await runtime.engine.status();
     if (runtime.mapping.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
-    const resume = runtime.passports.pause();
-    try {
-      for (const source of request.pull === false ? [] : inReadingOrder(config, selected)) {
-        if (request.abort.aborted) break;
-        try {
-          const pulled = await runtime.pull(source, cause, request.abort, request.waitMs, planned?.run(source));
-          runIds.push(pulled.runId);
-          if (pulled.remapped > 0) remapped.push({ source, rows: pulled.remapped });
-        } catch (error) {
-          const [last] = await reads.lastRuns({ source, limit: 1 });
-          if (last !== undefined && last.startedAt >= begunAt) failed.push(...last.streams);
-          unread.push({ source, problem: faultOf(error, source) });
-        }
-      }
-    } finally {
-      resume();
-    }
+    const sources = request.pull === false ? [] : selected;
+    pulled = await pullAll(runtime, sources, { request, planned, begunAt });
     stopped = await untilDone(runtime, { ...request, since: startedAt, pause, onMapped: release }, clock);
     // After an abort the workers are stopped first, so that the counts below are read after the last request has ended.
     if (request.abort.aborted) await runtime.stopWorkers();
@@ -95,6 +77,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     unsubscribe();
     await planned?.close();
   }
+  const { runIds, failed, remapped, unread } = pulled;
   const items = await landed(runtime, selected, clock);
   const views = (await Promise.all(runIds.map((id) => reads.run(id)))).filter((run) => run !== null);
   const runs = views.flatMap((run) => run.streams);
@@ -123,6 +106,43 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     waitingFor: await reads.waitingFor(20, selected),
     left: leftOf(items),
   };
+}
+
+/** What the pulls of a sync have come to. */
+interface Pulled {
+  runIds: number[];
+  /** The counts of runs that failed. */
+  failed: StreamAccount[];
+  remapped: SyncReport['remapped'];
+  unread: { source: string; problem: Fault }[];
+}
+
+/** Pulls sources one after the other. Passports are not evaluated meanwhile. */
+async function pullAll(
+  runtime: Runtime,
+  sources: readonly string[],
+  { request, planned, begunAt }: { request: SyncRequest; planned: PlannedSync | null; begunAt: number },
+): Promise<Pulled> {
+  const { abort, waitMs, askedBy } = request;
+  const pulled: Pulled = { runIds: [], failed: [], remapped: [], unread: [] };
+  const resume = runtime.passports.pause();
+  try {
+    for (const source of inReadingOrder(runtime.config, sources)) {
+      if (abort.aborted) break;
+      try {
+        const run = await runtime.pull(source, { trigger: 'cli', askedBy }, abort, waitMs, planned?.run(source));
+        pulled.runIds.push(run.runId);
+        if (run.remapped > 0) pulled.remapped.push({ source, rows: run.remapped });
+      } catch (error) {
+        const [last] = await runtime.reads.lastRuns({ source, limit: 1 });
+        if (last !== undefined && last.startedAt >= begunAt) pulled.failed.push(...last.streams);
+        pulled.unread.push({ source, problem: faultOf(error, source) });
+      }
+    }
+  } finally {
+    resume();
+  }
+  return pulled;
 }
 
 async function landed({ reads }: Runtime, sources: readonly string[], clock: Clock): Promise<ItemCounts> {
@@ -160,16 +180,8 @@ async function untilDone(
       return refusedScopeFault(runtime);
     }
     await runtime.startWorkers();
-    const authorization = runtime.api.authorization();
-    if (!authorization.open && outstanding === 0) {
-      const { by, reason } = authorization;
-      const what = by === 'plan' ? "the organisation's plan" : 'the key';
-      const message = `The API refuses ${what}: ${reason.message}`;
-      const path = 'target.apiKey';
-      if (by === 'plan') return fault('api.plan', message, { path, suggestion: FAULTS['api.plan'].cure });
-      const suggestion = keyAdvice(runtime.config.target.apiKey, FAULT_CASES['api.key'].sync.cure);
-      return fault('api.key', message, { path, suggestion });
-    }
+    const refused = outstanding === 0 ? authorizationFault(runtime) : null;
+    if (refused !== null) return refused;
     const away = await awayFault(runtime, { ...request, of, outstanding, now: clock.ticks() });
     if (away !== null) return away;
     // If the list cannot be read, waiting for it would not help.
@@ -190,6 +202,19 @@ async function untilDone(
     }
     await pause.rest(abort, of === undefined ? 0 : Math.min(LOOK_MAX_MS, LOOK_SHARE * lookMs));
   }
+}
+
+/** The fault of an API that refuses the key or the plan; null if it accepts both. */
+function authorizationFault({ api, config }: Runtime): Fault | null {
+  const authorization = api.authorization();
+  if (authorization.open) return null;
+  const { by, reason } = authorization;
+  const what = by === 'plan' ? "the organisation's plan" : 'the key';
+  const message = `The API refuses ${what}: ${reason.message}`;
+  const path = 'target.apiKey';
+  if (by === 'plan') return fault('api.plan', message, { path, suggestion: FAULTS['api.plan'].cure });
+  const suggestion = keyAdvice(config.target.apiKey, FAULT_CASES['api.key'].sync.cure);
+  return fault('api.key', message, { path, suggestion });
 }
 
 /** Whether records of the request wait to be mapped. */
