@@ -1,6 +1,6 @@
-import { constants, existsSync, writeFileSync } from 'node:fs';
-import { copyFile, readdir, readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { casesFileOf } from '../config/cases.ts';
@@ -66,7 +66,7 @@ export function addInitCommand(program: Command, run: RunAction): void {
 async function initByHand({ force = false }: InitOptions, context: CommandContext): Promise<number> {
   const { output, configFile } = context;
   const example = await readFile(join(context.package.root, 'config', 'dpp-sync.example.yaml'), 'utf8');
-  writeConfig(configFile, example, force);
+  writeConfig(configFile, withSchemas(example, context), force);
   const cases = await copyExampleCases(context);
   if (output.json) output.document({ ok: true, file: resolve(configFile), from: null, cases });
   output.print(
@@ -100,7 +100,7 @@ async function initFromPreset(name: string, { force = false }: InitOptions, cont
     `${output.paint('green', '✓')} wrote ${printable(configFile)} from the preset ${name}.`,
     '',
     'Next:',
-    ...(page === undefined ? [] : [`  read ${page}`]),
+    ...(page === undefined ? [] : [`  read ${printable(relative('', join(context.package.root, page)))}`]),
     '  set the variables and addresses that it names',
     '  dpp-sync check',
     ...sources.map(({ id }) => `  dpp-sync preview ${id}`),
@@ -108,12 +108,19 @@ async function initFromPreset(name: string, { force = false }: InitOptions, cont
   return 0;
 }
 
+/** The first line of an example names its schema for editors. The schemas are in the package. */
+function withSchemas(text: string, context: CommandContext): string {
+  const from = dirname(resolve(context.configFile));
+  const folder = relative(from, join(context.package.root, 'config')).split(sep).join('/');
+  return text.replace('$schema=./', `$schema=${folder.startsWith('.') ? '' : './'}${folder}/`);
+}
+
 /** Returns the absolute path; null if there is such a file already, which stays as it is. */
 async function copyExampleCases(context: CommandContext): Promise<string | null> {
   const file = casesFileOf(context.configFile);
   const example = join(context.package.root, 'config', 'dpp-sync.example.cases.yaml');
   try {
-    await copyFile(example, file, constants.COPYFILE_EXCL);
+    await writeFile(file, withSchemas(await readFile(example, 'utf8'), context), { flag: 'wx' });
     return resolve(file);
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') return null;

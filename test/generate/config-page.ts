@@ -34,7 +34,8 @@ sources:
 \`\`\`
 
 [\`config/dpp-sync.example.yaml\`](../config/dpp-sync.example.yaml) is a longer example with comments. With
-[\`config/dpp-sync.schema.json\`](../config/dpp-sync.schema.json) an editor completes keys and shows their descriptions.
+[\`config/dpp-sync.schema.json\`](../config/dpp-sync.schema.json) an editor completes keys and shows their descriptions. \`dpp-sync init\` names it in the
+first line. In another config write \`# yaml-language-server: $schema=./node_modules/dpp-sync/config/dpp-sync.schema.json\` there.
 
 \`dpp-sync check\` reports all problems of the config at once. For each problem it names the key, the line, the value that was found, and
 the value that was expected. An unknown key is a problem too.

@@ -7,6 +7,7 @@ import { BUILT_IN } from '../../../connectors/index.ts';
 import { type ConnectorFlaw, type ConnectorLoader, isPathOfConnector } from '../../config/connectors.ts';
 import {
   err,
+  Fault,
   importReasonOf,
   isEsModuleReadAsCommonJs,
   messageOf,
@@ -102,7 +103,7 @@ function importFlaw(error: unknown, specifier: string, what: string): ConnectorF
   if (isEsModuleReadAsCommonJs(error)) return commonJsFlaw(what);
   return {
     message: `${what} cannot be loaded: ${importReasonOf(error)}.`,
-    cure: 'Correct the module, or ask its author.',
+    cure: (error instanceof Fault ? error.suggestion : undefined) ?? 'Correct the module, or ask its author.',
   };
 }
 

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type Connector, defineConnector, type FoundColumns, type Page, type SourceRow } from '../connector.ts';
+import {
+  type Connector,
+  defineConnector,
+  type FoundColumns,
+  type Page,
+  type SourceRow,
+  sourceFault,
+} from '../connector.ts';
 import { createPageBuffer, type SizedPage, sharedPages } from '../page-buffer.ts';
 import { createGroupedRows } from '../tables/group-rows.ts';
 import { TABLE_STREAM, type TableStream } from '../tables/table-options.ts';
@@ -66,6 +73,8 @@ const SERVER_LOOK_MS = 60_000;
 /**
  * Declares a connector for a file format. The format reads the rows of one file. All formats share the rest: where files come
  * from, which files are read, where a read of changes continues, and whether files are archived or deleted.
+ *
+ * @throws a `sourceFault` for a definition in another form, because a connector may be written in JavaScript
  */
 export function defineFileConnector<Options extends z.ZodRawShape, Stream extends z.ZodRawShape>(
   format: FileConnectorDefinition<Options, Stream>,
@@ -80,14 +89,24 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   }
   const { id, title, fixedColumns = false, endings = [] } = format;
   const tableStream = fixedColumns ? TABLE_STREAM : {};
+  assertDefinition(format);
+
+  function pagesIn(file: OpenFile, request: FileRequest<AllOptions, StreamOptions>): AsyncIterable<Page> {
+    const pages: unknown = format.read(file, request);
+    const isIterable = typeof pages === 'object' && pages !== null && Symbol.asyncIterator in pages;
+    if (isIterable) return pages as AsyncIterable<Page>;
+    throw sourceFault(`The connector ${id} gives no pages of ${file.name}.`, {
+      suggestion: 'Correct the connector: `read` is an asynchronous generator, `async *read(file, request) { … }`.',
+    });
+  }
 
   async function* readFile(file: OpenFile, request: FileRequest<AllOptions, StreamOptions>): AsyncGenerator<Page> {
     if (!fixedColumns) {
-      yield* format.read(file, request);
+      yield* pagesIn(file, request);
       return;
     }
     const table = createTableRows(request.stream, request.onColumns);
-    for await (const page of format.read(file, { ...request, onColumns: table.onColumns })) yield table.rows(page);
+    for await (const page of pagesIn(file, { ...request, onColumns: table.onColumns })) yield table.rows(page);
   }
 
   const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
@@ -247,6 +266,18 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
       };
     },
   });
+}
+
+/** `defineConnector` takes schemas, and `defineFileConnector` their fields, so they are easily confused. */
+function assertDefinition(format: FileConnectorDefinition<z.ZodRawShape, z.ZodRawShape>): void {
+  const { id, options, streamOptions, read } = format as Partial<typeof format>;
+  for (const [name, fields] of Object.entries({ options, streamOptions })) {
+    if (typeof fields === 'object' && !('_zod' in fields)) continue;
+    throw sourceFault(`The \`${name}\` of the connector ${id} are not an object with a schema for each field.`, {
+      suggestion: `Write \`${name}: { … }\`, without \`z.strictObject\`: defineFileConnector adds fields of its own.`,
+    });
+  }
+  if (typeof read !== 'function') throw sourceFault(`The connector ${id} has no function \`read\`.`);
 }
 
 function isGroupOfChanges({ group, contents }: { group?: unknown; contents?: unknown }): boolean {

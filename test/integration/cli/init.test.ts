@@ -192,6 +192,11 @@ describe('init --from, check and preview in an empty folder', () => {
     });
     expect(readFileSync(config, 'utf8')).toContain('An example of a config');
     expect((await runHere(['test', '-c', config])).exitCode).toBe(0);
+    for (const file of [config, cases]) {
+      const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(readFileSync(file, 'utf8')) ?? [];
+      expect(existsSync(join(folder.path, schema)), schema).toBe(true);
+      expect(schema).toMatch(/^\.\.?\/.*\.schema\.json$/);
+    }
   });
 
   it('init writes a first case of a row that becomes an item, and keeps cases that are there', async () => {

@@ -28,6 +28,13 @@ export default { ...defineConnector({
 `;
 }
 
+/** A connector for files, which has these members. */
+function fileModule(members: string): string {
+  return `import { defineFileConnector, z } from 'dpp-sync/sdk';
+export default defineFileConnector({ id: 'lines', title: 'Lines', ${members} });
+`;
+}
+
 let world: World;
 beforeEach(async () => {
   world = await createWorld({ config: { sources: [] } });
@@ -146,6 +153,12 @@ describe('a connector of another author', () => {
       /has no `options`, or in another form.*z\.strictObject/,
     ],
     [
+      'gives a schema in place of the fields of a connector for files',
+      './c.ts',
+      () => write('c.ts', fileModule('options: z.strictObject({}), streamOptions: {}, async *read() {}')),
+      /cannot be loaded: The `options` of the connector lines are not .*without `z\.strictObject`/,
+    ],
+    [
       'fails while it is loaded',
       './c.ts',
       () => write('c.ts', 'throw new Error("No licence.");'),
@@ -169,6 +182,14 @@ describe('a connector of another author', () => {
   ])('a connector of another author is refused with a cure where it %s', async (_, connector, prepare, words) => {
     prepare();
     expect(await problemWith(connector)).toMatch(words);
+  });
+
+  it('a connector for files that gives no pages is named with its cure', async () => {
+    write('c.ts', fileModule('options: {}, streamOptions: {}, read() {}'));
+    write('a.txt', 'x');
+    const { exitCode, document } = await run('./c.ts', 'check', { path: './a.txt', key: ['id'] });
+    expect(exitCode).toBe(3);
+    expect(JSON.stringify(document)).toMatch(/The connector lines gives no pages of a\.txt\..*async \*read/);
   });
 
   it('what a connector of another author writes to the console is not in the document on stdout', async () => {
