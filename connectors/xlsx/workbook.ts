@@ -110,11 +110,14 @@ export async function openWorkbook(archive: Archive, limits: PartLimits): Promis
  * @throws a `sourceFault` that names the existing sheets
  */
 export function chooseSheet({ sheets }: Workbook, wanted: string | number | undefined, file: string): Sheet {
+  // Programs of macOS write an accent as a character of its own, so the same name may have two forms.
+  const form = (name: string) => name.normalize('NFC');
   const found =
-    typeof wanted === 'number'
-      ? sheets[wanted - 1]
-      : (sheets.find(({ name, hidden }) => (wanted === undefined ? !hidden : name === wanted)) ??
-        (wanted === undefined ? sheets[0] : undefined));
+    wanted === undefined
+      ? (sheets.find(({ hidden }) => !hidden) ?? sheets[0])
+      : typeof wanted === 'number'
+        ? sheets[wanted - 1]
+        : (sheets.find(({ name }) => name === wanted) ?? sheets.find(({ name }) => form(name) === form(wanted)));
   if (found !== undefined) return found;
   const names = sheets.map(({ name }) => JSON.stringify(name)).join(', ');
   throw sourceFault(`${file} has no sheet ${wanted === undefined ? 'with cells' : JSON.stringify(wanted)}.`, {

@@ -139,6 +139,7 @@ describe('sheets', () => {
 
   it('sheets are chosen by name or by number', async () => {
     expect(await readWorkbook(parts, { sheet: 'Ä & "B"' })).toHaveLength(1);
+    expect(await readWorkbook(parts, { sheet: 'A\u0308 & "B"' })).toHaveLength(1);
     expect(await readWorkbook(parts, { sheet: 3 })).toHaveLength(1);
   });
 
