@@ -39,12 +39,20 @@ export async function auditCommand<Request, Result>(
     ledger.endAction(id, secrets.scrub(outcome)).catch(() => undefined);
   try {
     const result = await work();
-    await end('Done.');
+    await end(outcomeOf(operation.exitCode?.(result) ?? 0, result));
     return result;
   } catch (error) {
     await end(`Failed: ${messageOf(error)}`);
     throw error;
   }
+}
+
+/** What the exit code of a command means. A result that failed in part has its fault as a member. */
+function outcomeOf(exitCode: number, result: unknown): string {
+  if (exitCode === 0) return 'Done.';
+  if (exitCode === 4) return 'Done, and something needs attention.';
+  const { fault = null } = result as { fault?: { message: string } | null };
+  return fault === null ? `Not finished: exit code ${exitCode}.` : `Not finished: ${fault.message}`;
 }
 
 const TEXT_MAX = 200;

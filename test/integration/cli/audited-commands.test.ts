@@ -1,4 +1,6 @@
+import { rmSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPackage } from '../../../src/lib/package.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
@@ -40,7 +42,7 @@ describe('commands on the terminal', () => {
         via: 'command',
         action: 'sync',
         detail: expect.objectContaining({ sources: 'erp', waitMs: 5000 }),
-        outcome: 'Done.',
+        outcome: 'Done, and something needs attention.',
       }),
     ]);
     await run('settle', 'A-9', '--rejected');
@@ -49,6 +51,14 @@ describe('commands on the terminal', () => {
       action: 'settle',
       outcome: expect.stringMatching(/^Failed: .*A-9/),
     });
+  });
+
+  it('commands on the terminal that could not finish have the reason in the audit log', async () => {
+    rmSync(join(world.folder, 'products.csv'));
+    expect(await run('sync', 'erp', '--wait', '5')).toMatchObject({ exitCode: 3 });
+    expect(await actions()).toMatchObject([
+      { action: 'sync', outcome: expect.stringMatching(/^Not finished: .*products\.csv/) },
+    ]);
   });
 
   it('commands on the terminal are in the audit log where a daemon does the work, and so is who has asked for a run', async () => {

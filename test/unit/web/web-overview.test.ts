@@ -272,6 +272,7 @@ describe('the answers at the head of the first page', () => {
     expect(
       said({ down: [...down, { what: 'The queue is out of reach', since: null, until: null, stopsAll: true }] })[DOWN],
     ).toContain('Also: The queue is out of reach.');
+    expect(said({ down, pausedQueues: ['deliver'] })[DOWN]).toContain('Also: paused by a person: deliver.');
     const asked = { what: 'The platform asks to wait', since: NOW - 5_000, until: NOW + 3_600_000, stopsAll: true };
     expect(said({ down: [asked] })[DOWN]).toMatch(
       /^bad: The platform asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d(?: UTC)?Everything/,

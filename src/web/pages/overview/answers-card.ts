@@ -104,6 +104,8 @@ function sourceLinks(what: string, names: readonly string[]): Html[] {
 /** What is down now, and since when. */
 function downNow({ down, pausedQueues, now }: OverviewView): Answer {
   const question = 'Is anything down?';
+  const paused = pausedQueues ?? [];
+  const queues = html`<a href="/queues">${joined(paused.map((name) => html`${name}`))}</a>`;
   const [first] = down;
   if (first !== undefined) {
     const each = down.map(
@@ -112,6 +114,7 @@ function downNow({ down, pausedQueues, now }: OverviewView): Answer {
           since === null || until !== null ? null : html` since ${timeOf(since)}, for ${durationOf(now - since)}`
         }`,
     );
+    if (paused.length > 0) each.push(html`paused by a person: ${queues}`);
     return {
       question,
       figure: html`${each[0] ?? null}`,
@@ -124,13 +127,12 @@ function downNow({ down, pausedQueues, now }: OverviewView): Answer {
           : html`Also: ${joined(each.slice(1))}.`,
     };
   }
-  const paused = pausedQueues ?? [];
   if (paused.length > 0)
     return {
       question,
       figure: 'Paused by a person',
       tone: 'warn',
-      detail: html`<a href="/queues">${joined(paused.map((name) => html`${name}`))}</a>`,
+      detail: queues,
     };
   return { question, figure: 'Nothing', tone: 'good', detail: html`Platform, ledger and queue work.` };
 }
