@@ -118,6 +118,16 @@ const view: OverviewView = {
   now: NOW,
 };
 
+it('each part of the overview has a name of its own, so that a screen reader tells them apart', () => {
+  const { markup } = overviewPage({ ...view, stuck: [] });
+  const names = Array.from(
+    markup.matchAll(/<(?:section|div)[^>]* (aria-label(?:ledby)?="[^"]+")/g),
+    ([, name]) => name,
+  );
+  expect(names.length).toBeGreaterThan(5);
+  expect(new Set(names).size).toBe(names.length);
+});
+
 describe('the headline', () => {
   it('the headline says how many passports are published, and in one sentence what stops the rest', () => {
     expect(text(headline(view).markup)).toBe(

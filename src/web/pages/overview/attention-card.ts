@@ -41,7 +41,7 @@ function causeTable({ causes, causeCount }: AttentionView): Html | null {
   if (shown.length === 0) return null;
   const more =
     causeCount > causes.length ? html`<p><a href="/attention">All ${formatCount(causeCount)} causes</a></p>` : null;
-  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="attention"><table class="stacks">
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="The causes"><table class="stacks">
 <thead><tr><th scope="col" class="number">how many</th><th scope="col">cause</th><th scope="col">source</th><th scope="col" class="number">passports that wait</th><th scope="col">since</th></tr></thead>
 <tbody>${shown.map(causeRow)}</tbody></table></div>${more}`;
 }

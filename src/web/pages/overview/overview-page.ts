@@ -33,7 +33,7 @@ function itemsCard(items: ItemCounts): Html {
     (state) => html`<th scope="col" class="number" title="${STATES[state].meaning}">${stateWord(state)}</th>`,
   );
   const rows = ITEM_KINDS.map((kind) => itemRow(kind, items[kind], shown));
-  return html`<section class="card" aria-labelledby="items"><h2 id="items">Items</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="items"><table class="stacks"><thead><tr><th scope="col">kind</th><th scope="col" class="number">all</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
+  return html`<section class="card" aria-labelledby="items"><h2 id="items">Items</h2><div class="scroll" tabindex="0" role="region" aria-label="The items by state"><table class="stacks"><thead><tr><th scope="col">kind</th><th scope="col" class="number">all</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
 function itemRow(kind: ItemKind, counts: ItemCounts[ItemKind], shown: typeof STATES_IN_ORDER): Html {
@@ -56,7 +56,7 @@ function passportsCard(passports: PassportCounts): Html | null {
     (state) =>
       html`<td class="number" data-label="${stateWord(state)}">${countLink(passports[state] ?? 0, passportsPath({ state }))}</td>`,
   );
-  return html`<section class="card" aria-labelledby="passports"><h2 id="passports">Passports</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="passports"><table class="stacks"><thead><tr>${heads}</tr></thead><tbody><tr>${cells}</tr></tbody></table></div></section>`;
+  return html`<section class="card" aria-labelledby="passports"><h2 id="passports">Passports</h2><div class="scroll" tabindex="0" role="region" aria-label="The passports by state"><table class="stacks"><thead><tr>${heads}</tr></thead><tbody><tr>${cells}</tr></tbody></table></div></section>`;
 }
 
 const IN_QUARANTINE = 'with an error now';
@@ -69,7 +69,7 @@ function sourcesCard(view: OverviewView): Html {
   const rows = view.standing.sources.map((source) => sourceRow(source, view));
   const heads = RUN_COUNTS.map((count) => html`<th scope="col" class="number">${countName(count)}</th>`);
   return html`<section class="card" aria-labelledby="sources"><h2 id="sources">Last run of each source</h2>
-<div class="scroll" tabindex="0" role="region" aria-labelledby="sources"><table class="stacks">
+<div class="scroll" tabindex="0" role="region" aria-label="The sources with their last runs"><table class="stacks">
 <thead><tr><th scope="col">source</th><th scope="col">result</th>${heads}<th scope="col" class="number">${IN_QUARANTINE}</th><th scope="col">next run</th></tr></thead>
 <tbody>${rows}</tbody></table></div></section>`;
 }
