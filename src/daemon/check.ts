@@ -8,7 +8,8 @@ import type { Probe } from '../domain/ports/target.ts';
 import { type IdentifyingMapping, type StreamIdentity, wasChosenAmong } from '../domain/record.ts';
 import { assertOpenable } from '../ledger/assert-openable.ts';
 import type { Clock } from '../lib/clock.ts';
-import { Fault, messageOf, sentence } from '../lib/errors.ts';
+import { Fault, fileReasonOf, messageOf, sentence } from '../lib/errors.ts';
+import { assertMayFill } from '../lib/files.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/logging/secrets.ts';
 import { deniedFault } from '../operations/outcome-fault.ts';
@@ -159,6 +160,21 @@ export function checkLedger({ ledger, target }: RuntimeConfig): Fault | null {
   } catch (error) {
     if (error instanceof Fault) return error;
     throw error;
+  }
+}
+
+/** Why the daemon could make no backups; null if it could, or if it makes none. Changes nothing. */
+export function checkBackups({ backups }: RuntimeConfig): Fault | null {
+  if (backups === null) return null;
+  try {
+    assertMayFill(backups.folder);
+    return null;
+  } catch (error) {
+    return fault('ledger.unwritable', `No backups can be made in ${backups.folder}: ${fileReasonOf(error)}.`, {
+      path: 'backups.folder',
+      suggestion: 'Let the user of the daemon write to the folder, or name another folder.',
+      cause: error,
+    });
   }
 }
 

@@ -1,5 +1,6 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { nearestPlace } from '../lib/files.ts';
 import { assertFolderWritable, assertUsable, fullDiskFault, ledgerPath, sidecarsOf } from './file/file.ts';
 import { assertNoBackup, bindTarget } from './file/identity.ts';
 import { readMeta } from './store/meta.ts';
@@ -35,19 +36,4 @@ function assertPlace(file: string): void {
   for (const path of [place, ...sidecarsOf(place)]) if (existsSync(path)) assertUsable(path);
   const full = fullDiskFault(file);
   if (full !== null) throw full;
-}
-
-/** The path, or the nearest one above it that exists, even if it is a link to nothing. */
-function nearestPlace(path: string): string {
-  return isThere(path) || path === dirname(path) ? path : nearestPlace(dirname(path));
-}
-
-function isThere(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch {
-    // The reason shows at a folder above it.
-    return false;
-  }
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { access, type FileHandle, lstat, mkdir, mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -101,6 +101,30 @@ export function makeFolderSync(path: string, mode = MODE): string | undefined {
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
     return first;
   }
+}
+
+/** The path, or the nearest one above it that exists, even if it is a link to nothing. */
+export function nearestPlace(path: string): string {
+  return isThere(path) || path === dirname(path) ? path : nearestPlace(dirname(path));
+}
+
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    // The reason shows at a folder above it.
+    return false;
+  }
+}
+
+/**
+ * Throws the system's error for a folder in which this process may not make files. It changes nothing: for a folder that does
+ * not exist, it looks at the nearest one above it.
+ */
+export function assertMayFill(folder: string): void {
+  // The dot makes the system refuse a file in the place of the folder.
+  accessSync(`${nearestPlace(resolve(folder))}/.`, constants.W_OK | constants.X_OK);
 }
 
 async function exists(path: string): Promise<boolean> {

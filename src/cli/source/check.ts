@@ -26,9 +26,9 @@ Examples:
   $ dpp-sync check -c /etc/dpp-sync/dpp-sync.yaml --json
   $ dpp-sync check --openapi schema.yaml      compares the platform's own schema with the profile, and nothing else
 
-All problems of the config are listed at once (exit code 2). Then every source is opened, the ledger is looked at, the
-queue is connected, and the API is asked whether the key works and what it may do (exit code 3 if one of them fails).
-Nothing is changed.`;
+All problems of the config are listed at once (exit code 2). Then every source is opened, the ledger and the folder of the
+backups are looked at, the queue is connected, and the API is asked whether the key works and what it may do (exit
+code 3 if one of them fails). Nothing is changed.`;
 
 export function addCheckCommand(program: Command, run: RunAction): void {
   program
@@ -47,7 +47,7 @@ async function check(context: CommandContext): Promise<number> {
   const { output, secrets, clock } = context;
   const log = await context.log();
   const config = await context.loadConfig();
-  const { checkAlertChannels, checkApi, checkMappings, checkQueue, checkStreams } = await import(
+  const { checkAlertChannels, checkApi, checkBackups, checkMappings, checkQueue, checkStreams } = await import(
     '../../daemon/check.ts'
   );
   const { unsafeFileWarnings } = await import('../../daemon/unsafe-files.ts');
@@ -72,12 +72,14 @@ async function check(context: CommandContext): Promise<number> {
   printApi(api, output);
 
   printLedger(ledger, config.ledger, output);
+  const backups = checkBackups(config);
+  if (backups !== null) output.print(...bad(output, 'backups', config.backups?.folder ?? '', backups));
 
   const channels = await checkAlertChannels(options);
   for (const finding of channels) printChannel(finding, output);
 
   const problems = [...streams, queue, api, ledger, ...channels].map((finding) => finding.problem);
-  const [problem] = problems.filter((one) => one !== null);
+  const [problem] = [...problems, backups].filter((one) => one !== null);
   const exitCode = problem?.exitCode ?? 0;
   if (output.json) {
     output.document({
@@ -114,6 +116,10 @@ async function check(context: CommandContext): Promise<number> {
         otherForms: ledger.otherForms,
         unread: ledger.unread,
         error: ledger.problem === null ? null : errorDocument(failureOf(ledger.problem)),
+      },
+      backups: {
+        ok: backups === null,
+        error: backups === null ? null : errorDocument(failureOf(backups)),
       },
       alerts: channels.map(({ channel, type, problem: why }) => ({
         channel,

@@ -68,7 +68,7 @@ describe('dpp-sync check', () => {
 
   it('check gives one document', async () => {
     const document = (await check('--json')).json();
-    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api', 'ledger', 'alerts']);
+    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api', 'ledger', 'backups', 'alerts']);
     expect(document).toMatchObject({
       ok: true,
       sources: [{ source: 'erp', stream: 'products', ok: true, error: null }, {}, {}],
@@ -226,6 +226,20 @@ describe('dpp-sync check', () => {
       await open.close();
     }
     expect((await check('--json')).json()).toMatchObject({ ok: true, ledger: { ok: true, error: null } });
+  });
+
+  it('check ends with 3 when no backups could be made, and does not make the folder', async () => {
+    writeConfig({ backups: { folder: './export.csv/backups', schedule: '0 4 * * *' } });
+    world.write('export.csv', '');
+    const { exitCode, stdout } = await check();
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain(`✗ backups  ${world.folder}/export.csv/backups`);
+    expect(stdout).toContain('a part of the path is not a folder (ENOTDIR)');
+    const document = (await check('--json')).json();
+    expect(document).toMatchObject({ backups: { ok: false, error: { path: 'backups.folder' } } });
+    writeConfig({ backups: { folder: './backups', schedule: '0 4 * * *' } });
+    expect((await check('--json')).json()).toMatchObject({ ok: true, backups: { ok: true, error: null } });
+    expect(existsSync(join(world.folder, 'backups'))).toBe(false);
   });
 
   it('check ends with 3 when the API refuses the key', async () => {
