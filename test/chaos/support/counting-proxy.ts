@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, request as requestOf, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { endServer, listenLocally } from '../../support/servers/local-server.ts';
 
 /** An HTTP proxy before an API. It counts the answers of the API. */
 export interface CountingProxy {
@@ -42,19 +43,15 @@ export async function startCountingProxy(): Promise<CountingProxy> {
       if (sockets.size === 0) drained.resolve();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const proxy: CountingProxy = {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: await listenLocally(server),
     passTo(baseUrl) {
       api = new URL(baseUrl);
     },
     onRequest: () => undefined,
     answered: () => answered,
     drained: () => (sockets.size === 0 ? Promise.resolve() : drained.promise),
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => endServer(server),
   };
   return proxy;
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { Agent, request } from 'undici';
+import { endServer } from '../../support/servers/local-server.ts';
 
 /**
  * A server before the sandbox. It passes every request to the sandbox, and records which requests were in flight at the
@@ -59,9 +60,7 @@ export async function startFlightRecorder(target: string): Promise<FlightRecorde
     writes: () => writes,
     overlaps: () => [...overlaps],
     async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      await endServer(server);
       await agent.close();
     },
   };

@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { freePort } from '../../support/servers/free-port.ts';
+import { endServer } from '../../support/servers/local-server.ts';
 
 /** Characters that the encoding of RFC 6749 changes. */
 export const CLIENT = { id: 'dpp sync+1', secret: 'a secret: 100% + more' };
@@ -61,10 +62,7 @@ export async function startAuthorizationServer() {
       const properties = { client, accountId: 'reader', grantId, scope, gty: 'authorization_code' };
       return await new provider.RefreshToken(properties).save();
     },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => endServer(server),
   };
 }
 

@@ -3,10 +3,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type mockserver from '@sap-ux/fe-mockserver-core';
 import type { JsonObject } from '../../../src/lib/json.ts';
+import { endServer, listenLocally } from '../../support/servers/local-server.ts';
 
 // The package is CommonJS, and its class is a member `default` of what it exports.
 const { default: Mockserver } = createRequire(import.meta.url)('@sap-ux/fe-mockserver-core') as typeof mockserver;
@@ -36,8 +36,7 @@ export async function startFeMockserver(folder: string, rows: Record<Service, Re
     requests.push(request.url ?? '');
     mock.getRouter()(request, response, () => response.writeHead(404).end());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const base = await listenLocally(server);
   return {
     base,
     /** The addresses of all requests, in order. */
@@ -52,8 +51,7 @@ export async function startFeMockserver(folder: string, rows: Record<Service, Re
       if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${await answer.text()}`);
     },
     async close(): Promise<void> {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await endServer(server);
       await mock.dispose();
     },
   };

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buildSchema } from 'graphql';
 import { createHandler } from 'graphql-http/lib/use/http';
+import { endServer, listenLocally } from '../../support/servers/local-server.ts';
 
 export interface Part {
   id: number;
@@ -70,14 +70,10 @@ export async function startGraphqlServer(admits: (headers: IncomingHttpHeaders) 
     };
     answer().catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(state, {
-    base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    base: await listenLocally(server),
     requests: () => number,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => endServer(server),
   });
 }
 

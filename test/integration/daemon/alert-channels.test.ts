@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChannelSettings, Notice } from '../../../src/domain/ports/alerts.ts';
 import { createChannels } from '../../../src/observe/alerts/channels.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
+import { endServer } from '../../support/servers/local-server.ts';
 
 const NOTICE: Notice = {
   alert: 'run_failed/erp',
@@ -118,8 +119,7 @@ describe('a webhook', () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const to = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
     await expect(hook({ to }).send(NOTICE, abort.signal)).rejects.toThrow(/abort/i);
-    silent.closeAllConnections();
-    await new Promise((resolve) => silent.close(resolve));
+    await endServer(silent);
   });
 });
 

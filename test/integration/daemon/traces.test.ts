@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { isTraced } from '../../../src/observe/traces/create-traces.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
+import { listenLocally } from '../../support/servers/local-server.ts';
 import { describeRedis, startRedis } from '../../support/servers/redis.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -55,8 +55,7 @@ async function collect(): Promise<Collector> {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  collector.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`;
+  collector.url = `${await listenLocally(server)}/v1/traces`;
   return collector;
 }
 

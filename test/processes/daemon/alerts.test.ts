@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon, DaemonOptions } from '../../../src/daemon/daemon.ts';
 import { findPackage } from '../../../src/lib/package.ts';
 import { webForms } from '../../support/browser/web-forms.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
+import { listenLocally } from '../../support/servers/local-server.ts';
 import { PRODUCTS, runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -39,8 +39,7 @@ async function receive(): Promise<Receiver> {
       response.writeHead(receiver.status).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/${HOOK_TOKEN}`;
+  receiver.url = `${await listenLocally(server)}/hook/${HOOK_TOKEN}`;
   return receiver;
 }
 

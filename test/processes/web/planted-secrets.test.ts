@@ -17,6 +17,7 @@ import { askWeb, visitWeb, type WebReply, type WebVisitor } from '../../support/
 import { cli } from '../../support/cli/cli.ts';
 import { installSdk } from '../../support/cli/sdk-package.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
+import { endServer } from '../../support/servers/local-server.ts';
 import { describeRedis, type RedisServer, startRedis } from '../../support/servers/redis.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
@@ -101,11 +102,7 @@ async function startCollector() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
     text: () => text,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => endServer(server),
   };
 }
 

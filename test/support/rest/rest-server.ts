@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type JsonValue, parseIfJson } from '../../../src/lib/json.ts';
+import { endServer, listenLocally } from '../servers/local-server.ts';
 
 /** A request that the server got. */
 export interface RestCall {
@@ -39,7 +39,7 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const url = new URL(request.url ?? '/', base());
+      const url = new URL(request.url ?? '/', base);
       const text = Buffer.concat(chunks).toString();
       const call: RestCall = {
         method: request.method ?? '',
@@ -48,7 +48,7 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
         body: text === '' ? null : (parseIfJson(text) ?? text),
         headers: request.headers,
         url: request.url ?? '/',
-        base: base(),
+        base,
       };
       calls.push(call);
       watched.onCall?.(calls.length);
@@ -67,15 +67,11 @@ export async function startRestServer(answer: (call: RestCall) => RestReply | Pr
       );
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const base = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const base = await listenLocally(server);
   return Object.assign(watched, {
-    base: base(),
+    base,
     calls,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => endServer(server),
   });
 }
 

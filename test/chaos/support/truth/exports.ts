@@ -1,11 +1,11 @@
 // The exports of the night: rows that a server gives page by page, so that a test can hold a read at any page.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { JsonObject } from '../../../../src/lib/json.ts';
 import { scaled } from '../../../support/runner/chaos.ts';
+import { listenLocally } from '../../../support/servers/local-server.ts';
 
 export type Stream = 'products' | 'materials' | 'boms';
 
@@ -59,9 +59,8 @@ export async function serveExports(exports: Exports) {
     response.end(JSON.stringify(rows));
   }
   const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await listenLocally(server),
     hold() {
       open = new Promise((resolve) => {
         release = resolve;

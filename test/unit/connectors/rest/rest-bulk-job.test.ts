@@ -5,6 +5,7 @@ import { rest } from '../../../../connectors/rest/index.ts';
 import { idsOf, readFrom, upTo } from '../../../support/rest/read-from.ts';
 import { readRest } from '../../../support/rest/read-rest.ts';
 import { type RestCall, type RestReply, type RestServer, startRestServer } from '../../../support/rest/rest-server.ts';
+import { endServer } from '../../../support/servers/local-server.ts';
 
 const JOB = {
   get: 'jobs',
@@ -168,8 +169,7 @@ describe('a body that is left before its end', () => {
     await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
   });
   afterEach(async () => {
-    endless.closeAllConnections();
-    await new Promise((resolve) => endless.close(resolve));
+    await endServer(endless);
   });
   const base = () => `http://127.0.0.1:${(endless.address() as AddressInfo).port}`;
 
