@@ -80,7 +80,7 @@ describe('the alerts of a daemon', () => {
     const first = await start();
     await run(first.daemon);
     await expect.poll(reported, SOON).toEqual(['run_failed/erp firing']);
-    expect(receiver.notices[0]?.message).toMatch(/^The last run of erp failed: .*dpp-sync sync erp$/s);
+    expect(receiver.notices[0]?.message).toMatch(/^The last run of erp failed: .*: `dpp-sync sync erp`\.$/s);
     // The run fails again, so the status of the alert does not change.
     await run(first.daemon);
     await stop.pop()?.();
