@@ -1,6 +1,6 @@
 // Which files are read, and what happens to them afterwards: semaphores, a second check, archiving and deleting.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -13,6 +13,7 @@ import { createLocalStore } from '../../../src/sdk/files/local-store.ts';
 import { type Location, locate } from '../../../src/sdk/files/location.ts';
 import type { Connector, Page } from '../../../src/sdk/index.ts';
 import { readPages, type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { OTHER_FILE_SYSTEM } from '../../support/machine/other-file-system.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
 
@@ -292,8 +293,8 @@ describe('files that were read', () => {
     expect(there()).toEqual([]);
   });
 
-  it.skipIf(!existsSync('/dev/shm'))('files are archived onto another file system (needs /dev/shm)', async () => {
-    const archive = join('/dev/shm', `dpp-sync-archive-${process.pid}`);
+  it.skipIf(OTHER_FILE_SYSTEM === null)('files are archived onto another file system (needs one)', async () => {
+    const archive = join(OTHER_FILE_SYSTEM ?? '', `dpp-sync-archive-${process.pid}`);
     try {
       await put('x.csv', 1);
       const read = await stream({ after: 'archive', archive });

@@ -18,6 +18,7 @@ import { openParts } from '../../../src/sdk/files/open-parts.ts';
 import { localVersionOf } from '../../../src/sdk/files/source-file.ts';
 import { createTemporaryFiles } from '../../../src/sdk/files/temporary-files.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { OTHER_FILE_SYSTEM } from '../../support/machine/other-file-system.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
 
@@ -193,10 +194,10 @@ describe('a link in the archive', () => {
     expect([readdirSync(at('outside')), readdirSync(at('exports/a'))]).toEqual([['secret.csv'], ['x.csv']]);
   });
 
-  it.skipIf(!existsSync('/dev/shm'))(
-    'a link in the archive with the name of an incomplete copy is not followed (needs /dev/shm)',
+  it.skipIf(OTHER_FILE_SYSTEM === null)(
+    'a link in the archive with the name of an incomplete copy is not followed (needs another file system)',
     async () => {
-      const archive = join('/dev/shm', `dpp-sync-linked-${process.pid}`);
+      const archive = join(OTHER_FILE_SYSTEM ?? '', `dpp-sync-linked-${process.pid}`);
       mkdirSync(archive);
       try {
         put('exports/x.csv', '1');
