@@ -73,8 +73,8 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
     /** What the API refuses, each with the API's reason. All other deliveries continue. */
     refused: (): ReadonlyMap<Access, Reason> => refused,
     /**
-     * What people are told that the API refuses: also what a delivery tries at the moment. Otherwise a refusal would seem to be
-     * over each time that it is tried.
+     * The refusals that pages, alerts and metrics show: also those that a delivery tries at the moment. Otherwise a refusal would seem
+     * to be over each time that it is tried.
      */
     shownRefusals: (): ReadonlyMap<Access, Reason> => new Map([...onTrial, ...refused]),
     /**
