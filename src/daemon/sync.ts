@@ -108,7 +108,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   };
 }
 
-/** What the pulls of a sync have come to. */
+/** The results of the pulls of a sync. */
 interface Pulled {
   runIds: number[];
   /** The counts of runs that failed. */
