@@ -255,6 +255,23 @@ describe('a daemon with a key that may not publish', () => {
     await world.remove();
   });
 
+  it('a daemon shows an operation as refused while a delivery finds out whether the API grants it', async () => {
+    await given({ config: { alerts: { channels: [] }, web: { port: 0, token: WEB_TOKEN } } });
+    const started = await startDaemon(world);
+    ({ daemon } = started);
+    const { api, bus, reads, alerts } = daemon.runtime;
+    const detail = { status: 403, message: 'No.' };
+    api.observe(
+      { outcome: { kind: 'denied', by: 'scope', detail }, access: 'product.create', subject: null, advisedRate: null },
+      null,
+    );
+    api.reopenAccess('product.create');
+    bus.emit({ type: 'resumed', scope: 'write' });
+    await expect.poll(() => alerts?.list(), SOON).toMatchObject([{ condition: 'key_refused', firing: true }]);
+    expect(await (await fetch(`${started.url}/healthz`)).json()).toMatchObject({ api: 'denied_scope' });
+    expect((await reads.causes({})).map(({ type }) => type)).toContain('api');
+  });
+
   it('a daemon whose key may not publish does all else, and publishes once it may', async () => {
     await given({ scopes: ['read', 'write'], config: { ...AUTO, web: { port: 0, token: WEB_TOKEN } } });
     let hurried = 0;

@@ -161,6 +161,18 @@ describe('the scheduler', () => {
     expect(started).toEqual(['erp 2027-03-29T02:01:30']);
   });
 
+  it('the scheduler follows the pause of a due run to its new end', async () => {
+    const paused: [string, string][] = [['2027-03-29T01:00Z', '2027-03-29T05:00Z']];
+    await start('0 5 1 1 *', { at: '2027-03-29T02:00Z', paused });
+    scheduler.request('erp', 'file');
+    await pass(MINUTE);
+    paused[0] = ['2027-03-29T01:00Z', '2027-03-29T03:00Z'];
+    await pass(MINUTE);
+    expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-29T03:00Z'));
+    await pass(HOUR);
+    expect(started).toEqual(['erp 2027-03-29T03:00:00']);
+  });
+
   it('the scheduler has no next run of a source whose pauses have no end, and says so once', async () => {
     await start('0 * * * *', { paused: [['2027-03-29T00:00Z', 'Infinity']] });
     scheduler.request('erp', 'file');
