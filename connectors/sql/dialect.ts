@@ -1,7 +1,7 @@
-import { type JsonValue, PAGE_BYTES_MAX, parseExactly, sourceFault } from '../../src/sdk/index.ts';
+import { type JsonValue, PAGE_BYTES_MAX, parseExactly, repeatedNames, sourceFault } from '../../src/sdk/index.ts';
 import type { Options } from './schema.ts';
 
-/** The kind of values in a column. All kinds except `boolean` and `json` are returned as text. */
+/** The kind of values in a column. All kinds except `boolean` are returned as text. */
 export type ColumnKind = 'text' | 'number' | 'float' | 'time' | 'enum' | 'boolean' | 'json' | 'binary';
 
 export interface Column {
@@ -64,6 +64,8 @@ export interface Dialect {
   port: number;
   /** True if the database compares several columns at once, such as `(a, b) > (x, y)`, and uses an index for it. */
   comparesRows: boolean;
+  /** True if the database only has valid JSON in columns of the kind `json`. */
+  hasJson: boolean;
   quote: (name: string) => string;
   /** The placeholder of a value; `number` counts from 1. */
   placeholder(value: KeyValue, number: number): string;
@@ -159,12 +161,13 @@ export function bytesOf(row: readonly JsonValue[]): number {
   return bytes;
 }
 
-/** Parses the JSON of a column; see `parseExactly`. Text that is not JSON stays text. */
-export function jsonOf(text: string): JsonValue {
+/** Parses the JSON of a column; see `parseExactly`. Text that is not JSON stays text. `repeated` is a name that an object has twice. */
+export function jsonOf(text: string): { value: JsonValue; repeated: string | undefined } {
   try {
-    return parseExactly(text);
+    const value = parseExactly(text);
+    return { value, repeated: repeatedNames(text, value)[0]?.name };
   } catch {
-    return text;
+    return { value: text, repeated: undefined };
   }
 }
 

@@ -9,7 +9,6 @@ import {
   type Dialect,
   type Explanation,
   hasTls,
-  jsonOf,
   type KeyValue,
   LOST,
   messageOf,
@@ -58,6 +57,7 @@ export const mysql: Dialect = {
   title: 'MySQL or MariaDB',
   port: 3306,
   comparesRows: false,
+  hasJson: true,
   quote,
   exact,
   placeholder: boundAs,
@@ -230,7 +230,6 @@ function valueOf(value: unknown, column: Column | undefined): JsonValue {
   if (column?.kind === 'boolean' && Buffer.isBuffer(value)) return value[0] === 1;
   if (column?.kind === 'number' && Buffer.isBuffer(value)) return BigInt(`0x${value.toString('hex')}`).toString();
   if (Buffer.isBuffer(value)) return value.toString(column?.kind === 'binary' ? 'base64' : 'utf8');
-  if (column?.kind === 'json') return typeof value === 'string' ? jsonOf(value) : (value as JsonValue);
   return typeof value === 'number' && column?.type === 'single' ? singleText(value) : textOf(value);
 }
 

@@ -13,7 +13,7 @@ export interface Plan {
   key: readonly Column[];
   /** The watermark; null if the stream has none. */
   watermark: Column | null;
-  /** Columns of text that hold JSON. */
+  /** The columns whose text is JSON. */
   json: ReadonlySet<string>;
 }
 
@@ -75,6 +75,7 @@ export async function planStream(
   };
   const watermark = options.watermark === undefined ? null : compared(options.watermark, 'watermark');
   for (const name of options.json) find(name, 'json');
+  const isJson = (kind: Column['kind']) => dialect.hasJson && kind === 'json';
   return {
     statements: createStatements(dialect, query, columns),
     columns,
@@ -83,7 +84,7 @@ export async function planStream(
     // order would be read twice.
     key: options.page.filter((name) => name !== options.watermark).map((name) => compared(name, 'page')),
     watermark,
-    json: new Set(options.json),
+    json: new Set([...options.json, ...columns.flatMap(({ name, kind }) => (isJson(kind) ? [name] : []))]),
   };
 }
 

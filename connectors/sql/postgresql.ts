@@ -9,7 +9,6 @@ import {
   type Dialect,
   type Explanation,
   hasTls,
-  jsonOf,
   LOST,
   messageOf,
   selectWithLimit,
@@ -42,6 +41,7 @@ export const postgresql: Dialect = {
   title: 'PostgreSQL',
   port: 5432,
   comparesRows: true,
+  hasJson: true,
   quote,
   exact,
   // The server takes the type of a value from the column that it is compared with.
@@ -164,7 +164,6 @@ function boundValue({ column, text }: { column: Column; text: string }): string 
 function valueOf(value: string | null, kind: ColumnKind | undefined): JsonValue {
   if (value === null) return null;
   if (kind === 'boolean') return value === 't';
-  if (kind === 'json') return jsonOf(value);
   return kind === 'binary' ? Buffer.from(value.slice(2), 'hex').toString('base64') : value;
 }
 

@@ -185,20 +185,34 @@ function* inBytes(rows: readonly OrderedRow[], isEnd: boolean): Generator<PartOf
 
 function orderedRow({ stream, plan }: Read, by: readonly Column[], values: readonly JsonValue[]): OrderedRow {
   const fields: JsonObject = { ...plan.empty };
+  const issues: OwnIssue[] = [];
   let bytes = bytesOf(values);
   for (const [at, { name }] of plan.columns.entries()) {
     const value = values[at] ?? null;
     bytes += name.length;
     if (typeof value !== 'string') fields[name] = value;
-    else fields[name] = plan.json.has(name) ? jsonOf(value) : withoutTextFormula(value);
+    else if (plan.json.has(name)) {
+      const json = jsonOf(value);
+      fields[name] = json.value;
+      if (json.repeated !== undefined) issues.push(repeatedIssue(name, json.repeated));
+    } else fields[name] = withoutTextFormula(value);
   }
   const placeOf = (columns: readonly Column[]): string[] =>
     columns.map((column) => textOf(values[plan.columns.indexOf(column)] ?? ''));
   const path = placeOf(plan.key).map((text, at) => `${plan.key[at]?.name}=${text}`);
   const row: SourceRow = { fields, place: { file: stream, path: path.join(', ') } };
-  const damaged = damagedFields(fields);
-  if (damaged.length > 0) row.issues = damaged.map((name) => issueOf(name, fields));
+  issues.push(...damagedFields(fields).map((name) => issueOf(name, fields)));
+  if (issues.length > 0) row.issues = issues;
   return { row, at: placeOf(by), bytes };
+}
+
+function repeatedIssue(field: string, name: string): OwnIssue {
+  return {
+    code: 'row.duplicate',
+    message: `An object in the JSON of the column ${field} has the name ${JSON.stringify(name)} twice, so the value of this name is not certain.`,
+    field,
+    cure: 'Correct the JSON in the database. PostgreSQL keeps the last value in the type `jsonb`.',
+  };
 }
 
 function issueOf(field: string, fields: JsonObject): OwnIssue {

@@ -21,6 +21,7 @@ export const sqlite: Dialect = {
   title: 'SQLite',
   port: 0,
   comparesRows: true,
+  hasJson: false,
   quote,
   exact,
   placeholder: () => '?',

@@ -23,6 +23,7 @@ export const sqlserver: Dialect = {
   title: 'SQL Server',
   port: 1433,
   comparesRows: false,
+  hasJson: false,
   quote,
   exact,
   placeholder: boundAs,

@@ -297,6 +297,15 @@ describePostgres('a PostgreSQL server', () => {
     ]);
   });
 
+  it('PostgreSQL has an issue for JSON in which an object has a name twice', async () => {
+    const query = `SELECT id, j::json FROM (VALUES (1, '{"a": 1, "a": 2}'), (2, '{"a": 1}')) AS t (id, j)`;
+    const rows = (await pagesOf({ query })).flatMap((page) => page.rows);
+    expect(rows.map(({ issues }) => issues?.map(({ code, field }) => `${code} ${field}`))).toEqual([
+      ['row.duplicate j'],
+      undefined,
+    ]);
+  });
+
   it('a composite value with a part that is NULL has no position in the order of `page`', async () => {
     const query = 'SELECT n AS id, ROW(n, CASE WHEN n < 3 THEN n END) AS pair FROM generate_series(1, 5) AS n';
     expect(await read({ query })).toHaveLength(5);

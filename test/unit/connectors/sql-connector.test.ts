@@ -98,6 +98,27 @@ describe('SQLite', () => {
     ]);
   });
 
+  it('SQLite text with JSON in which an object has a name twice is an issue of its column', async () => {
+    await using folder = await temporaryFolder();
+    const database = new Database(join(folder.path, 'x.db'));
+    database.exec(`CREATE TABLE p (id TEXT, j TEXT, text TEXT);
+      INSERT INTO p VALUES ('1', '{"a":[{"b":1,"b":2}]}', ''), ('2', '{"b":1}', '{"b":1,"b":2}')`);
+    database.close();
+    const stream = { query: 'SELECT * FROM p', page: ['id'], json: ['j'] };
+    const rows = await readRows(sql, { folder: folder.path, options: { dialect: 'sqlite', file: 'x.db' }, stream });
+    expect(rows.map(({ issues }) => issues)).toEqual([
+      [
+        {
+          code: 'row.duplicate',
+          field: 'j',
+          message: expect.stringContaining('the column j has the name "b" twice'),
+          cure: expect.any(String),
+        },
+      ],
+      undefined,
+    ]);
+  });
+
   it.each([
     ['a number of the table', 'SELECT id FROM t'],
     ['a computed number', 'SELECT id + 0 AS id FROM t'],
