@@ -57,7 +57,9 @@ export async function matchingFiles(store: FileStore, location: Location, signal
 async function namedFile(store: FileStore, location: Location, signal: AbortSignal): Promise<SourceFile[]> {
   const [name = ''] = location.segments;
   const path = location.pathOf(name);
-  const entry = await store.stat(path, signal);
+  const named = await store.stat(path, signal);
+  const other = named === null ? await inOtherForm(store, location, signal) : null;
+  const entry = named ?? other;
   if (entry === null) return [];
   const shown = location.server === null ? ` (${path})` : '';
   if (entry.kind === 'folder') {
@@ -70,7 +72,21 @@ async function namedFile(store: FileStore, location: Location, signal: AbortSign
       suggestion: 'Name a file. Write the output of a pipe or a device to a file first.',
     });
   }
-  return [fileFrom(location, name, entry)];
+  return [fileFrom(location, other?.name ?? name, entry)];
+}
+
+/** The file whose name only differs in the form of its accents; null if there is none. */
+async function inOtherForm(store: FileStore, location: Location, signal: AbortSignal): Promise<Entry | null> {
+  const [name = ''] = location.segments;
+  if (isOnWeb(location) || /^[\x20-\x7e]*$/.test(name)) return null;
+  const wanted = filterOf(name, 'file', location.pattern);
+  const found = await store.list(folderOf(location, location.pathOf(name)), wanted, signal);
+  return found.length === 1 ? (found[0] ?? null) : null;
+}
+
+/** A web server has no listing of its files. */
+function isOnWeb({ server }: Location): boolean {
+  return server?.scheme === 'https' || server?.scheme === 'http';
 }
 
 function fileFrom(location: Location, name: string, { bytes, version, within }: Entry): SourceFile {
@@ -173,7 +189,7 @@ export function isSkipped({ absent, done, after }: FileStream): boolean {
  * Throws if the folder is missing. This does not mean that there are no new files, because a disk may not be mounted.
  */
 async function assertFolder({ store, location }: ReadyQuery, signal: AbortSignal): Promise<void> {
-  if (location.isPattern || location.server?.scheme === 'https' || location.server?.scheme === 'http') return;
+  if (location.isPattern || isOnWeb(location)) return;
   const folder = folderOf(location, location.pathOf(location.segments[0] ?? ''));
   await store.list(folder, { prefix: '', kind: 'file', matches: () => false }, signal);
 }

@@ -1,4 +1,4 @@
-import { join, posix, sep } from 'node:path';
+import { dirname, join, posix, sep } from 'node:path';
 import { isLoopback } from '../../lib/loopback.ts';
 import { sourceFault } from '../connector.ts';
 
@@ -57,7 +57,9 @@ function locateHere(pattern: string, resolvePath: (path: string) => string): Loc
   const common = { pattern, server: null, label: (path: string) => path, resolveFolder: resolvePath };
   if (wild === -1) {
     const path = resolvePath(pattern);
-    return { ...common, folder: path, segments: [segments.at(-1) ?? pattern], isPattern: false, pathOf: () => path };
+    const own = segments.at(-1) ?? pattern;
+    const pathOf = (name: string) => (name === own ? path : join(dirname(path), name));
+    return { ...common, folder: path, segments: [own], isPattern: false, pathOf };
   }
   const folder = resolvePath(segments.slice(0, wild).join('/') || (wild === 0 ? '.' : '/'));
   return {
@@ -205,11 +207,11 @@ export function filterOf(segment: string, kind: NameFilter['kind'], pattern: str
       suggestion: 'Name the folders, with * for each level whose name varies.',
     });
   }
-  const wild = segment.search(/[*?]/);
-  if (wild === -1) return { prefix: segment, kind, matches: (name) => name === segment };
-  const matcher = matcherOf(segment);
+  // Other characters may have another form in the name.
+  const prefix = /^[\x20-\x7e]*/.exec(composed(segment).replace(/[*?].*$/s, ''))?.[0] ?? '';
+  const matches = matcherOf(segment);
   const isHidden = (name: string) => isHiddenName(name) && !isHiddenName(segment);
-  return { prefix: segment.slice(0, wild), kind, matches: (name) => !isHidden(name) && matcher.test(name) };
+  return { prefix, kind, matches: (name) => !isHidden(name) && matches(name) };
 }
 
 /** True if the pattern matches a name below its fixed folders. */
@@ -221,11 +223,17 @@ export function matchesSegments(name: string, segments: readonly string[]): bool
   );
 }
 
-/** The regular expression for a text with wildcards. */
-export function matcherOf(segment: string): RegExp {
-  const source = segment
+/** Programs of macOS write an accent as a character of its own, so the same name may have two forms. */
+function composed(name: string): string {
+  return name.normalize('NFC');
+}
+
+/** Compares texts with a text that may have wildcards. */
+export function matcherOf(segment: string): (text: string) => boolean {
+  const source = composed(segment)
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
     .replace(/\*+/g, '.*')
     .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, 's');
+  const expression = new RegExp(`^${source}$`, 's');
+  return (text) => expression.test(text) || expression.test(composed(text));
 }

@@ -190,9 +190,9 @@ export async function openZip(
 
 /** Hidden files are left out as in folders: the archives of macOS have one for each file. */
 function createEntryFilter(pattern: string): (name: string) => boolean {
-  const matcher = matcherOf(pattern);
+  const matches = matcherOf(pattern);
   const isHidden = (path: string) => isHiddenName(path.slice(path.lastIndexOf('/') + 1));
-  return (name) => matcher.test(name) && (isHidden(pattern) || !isHidden(name));
+  return (name) => matches(name) && (isHidden(pattern) || !isHidden(name));
 }
 
 function nothingWanted(label: string, pattern: string, names: readonly string[]): Error {

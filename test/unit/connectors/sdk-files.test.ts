@@ -14,6 +14,23 @@ async function names(folder: string, pattern: string): Promise<string[]> {
 }
 
 describe('findFiles', () => {
+  it('a file is found whether its accents are characters of their own or not', async () => {
+    const [ownAccent, oneCharacter] = ['Gera\u0308t.csv', 'Größe.csv'];
+    await using folder = await temporaryFolder({ [ownAccent]: '', [oneCharacter]: '' });
+    const found = async (pattern: string) =>
+      (await findFiles({ pattern, select: 'all', resolvePath: (path) => join(folder.path, path) })).map(
+        ({ path, name }) => [path.slice(folder.path.length + 1), name],
+      );
+    for (const pattern of ['Gerät.csv', ownAccent, 'Gerät*', 'Ger?t.csv', 'Gera*', './Gerät.csv']) {
+      expect(await found(pattern)).toEqual([[ownAccent, ownAccent]]);
+    }
+    for (const pattern of ['Größe.csv', 'Gro\u0308ße.csv', 'Gro\u0308*']) {
+      expect(await found(pattern)).toEqual([[oneCharacter, oneCharacter]]);
+    }
+    await expect(found('Gerat.csv')).rejects.toThrow('Gerat.csv');
+    await expect(found('Gerüt.csv')).rejects.toThrow('does not exist');
+  });
+
   it('findFiles matches * and ? in names of files and folders, and nothing else', async () => {
     await using folder = await temporaryFolder({
       'a.csv': '',
