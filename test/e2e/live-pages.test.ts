@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runsPage } from '../../src/web/pages/runs/runs-pages.ts';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/servers/redis.ts';
 import { createProductsWorld, PRODUCTS } from '../support/worlds/daemon-world.ts';
@@ -154,6 +155,18 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
       ['C', true],
     ]);
     expect(await page.evaluate('document.activeElement.value')).toBe('C');
+  });
+
+  it('a live page keeps the chosen source of the list of sources to run when another source begins to run', async () => {
+    const sources = Array.from({ length: 12 }, (_, at) => ({ id: `plant-${at}`, streams: [] }));
+    const listed = { rows: [], next: null, total: { count: 0, atLeast: false } };
+    const view = { sources, csrf: 'c', now: 5000, listed, operates: true, query: new URLSearchParams() };
+    const runs = (running: [string, number][]) => runsPage({ ...view, running: new Map(running) }).markup;
+    await show(runs([]));
+    await page.getByLabel('The source to run').selectOption('plant-5');
+    await renewTo(runs([['plant-2', 1]]));
+    const list = page.getByLabel('The source to run');
+    expect([await list.inputValue(), await list.locator('option').count()]).toEqual(['plant-5', 11]);
   });
 
   it('a live page ticks nothing in the place of a row that has gone', async () => {

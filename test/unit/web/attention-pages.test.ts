@@ -121,6 +121,13 @@ describe('the inbox', () => {
       expect(found.map(({ causes }) => causes.length)).toEqual([52, 1, 1]);
     });
 
+    it('the same fault in many sources is another entry where a cause is about no source, such as a refused scope', () => {
+      const refused = plants
+        .slice(0, 2)
+        .map((cause) => ({ ...cause, type: 'api' as const, source: null, stream: null }));
+      expect(entriesOf(refused)).toHaveLength(2);
+    });
+
     it('the same fault in many sources keeps more passports than a cause that keeps fewer, or a number that is not known', () => {
       const other = { ...CAUSE, id: 'other', code: 'other', passportsHeld: 53 };
       expect(entriesOf([other, ...plants]).map(({ passportsHeld }) => passportsHeld)).toEqual([54, 53]);

@@ -10,11 +10,11 @@ export interface CauseEntry extends Cause {
 
 /**
  * Makes the entries of a list, those that hold the most passports first. A cause with a note is an entry of its own, because somebody
- * takes care of it.
+ * takes care of it, and so is a cause that is about no source, because nothing would tell it from the others.
  */
 export function entriesOf(causes: readonly Cause[]): CauseEntry[] {
-  const sameFault = ({ id, type, code, field, title, note }: Cause) =>
-    JSON.stringify(note === null ? [type, code, field, title] : [id]);
+  const sameFault = ({ id, type, source, code, field, title, note }: Cause) =>
+    JSON.stringify(note === null && source !== null ? [type, code, field, title] : [id]);
   return [...Map.groupBy(causes, sameFault).values()]
     .map((same) =>
       entryOf(same.toSorted((a, b) => byEffect(a, b) || nameOf(a).localeCompare(nameOf(b), 'en', { numeric: true }))),
@@ -41,7 +41,7 @@ function entryOf(causes: readonly Cause[]): CauseEntry {
   return {
     ...first,
     count: causes.reduce((sum, { count }) => sum + count, 0),
-    passportsHeld: held.reduce((sum, one) => (sum === null || one === null ? null : sum + one)) ?? null,
+    passportsHeld: held.reduce((sum, one) => (sum === null || one === null ? null : sum + one)),
     firstSeenAt: seen.length < causes.length ? null : Math.min(...seen),
     ...valuesOf(causes),
     causes,

@@ -85,7 +85,7 @@ function startForms(sources: RunsView['sources'], running: RunsView['running'], 
     sources.length <= START_BUTTONS_MAX || idle.length === 0
       ? null
       : html`<form class="inline" method="post" action="/runs/start">${csrfField({ csrf })}<select name="source" aria-label="The source to run">${idle.map(
-          ({ id }) => html`<option value="${id}">${id}</option>`,
+          ({ id }) => html`<option value="${id}" data-key="${id}">${id}</option>`,
         )}</select> <button>Run now</button></form>`;
   return html`<div class="actions wrap">${choice}${forms}</div>`;
 }
