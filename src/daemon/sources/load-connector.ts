@@ -150,6 +150,8 @@ function lower(what: string): string {
 }
 
 const NAME = 'dpp-sync/sdk';
+/** Names that the package does not have. A connector may import `dpp-sync/sdk/testing` for its tests. */
+const WRONG_NAME = /^dpp-sync(?:$|\/(?!sdk\/testing$|package\.json$))/;
 
 let isProvided = false;
 
@@ -165,10 +167,12 @@ export function provideSdk(): void {
   globalThis.console = new Console(process.stderr);
   const url = pathToFileURL(sdkFile()).href;
   registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === NAME
-        ? { url, format: url.endsWith('.ts') ? 'module-typescript' : 'module', shortCircuit: true }
-        : next(specifier, context),
+    resolve(specifier, context, next) {
+      if (specifier === NAME)
+        return { url, format: url.endsWith('.ts') ? 'module-typescript' : 'module', shortCircuit: true };
+      if (WRONG_NAME.test(specifier)) throw new Error(`There is no module ${specifier}: import from ${NAME}`);
+      return next(specifier, context);
+    },
   });
 }
 

@@ -4,7 +4,7 @@ import type { Connector } from '../connector.ts';
 import type { ConnectorCheck } from './source-under-test.ts';
 
 /** An option with such a name has a value that nobody may see. */
-const SECRET_NAME = /(?:token|password|passphrase|secret|api_?key)$/i;
+const SECRET_NAME = /(?:token|password|passphrase|secret|(?:access|api|private|secret)_?key)$/i;
 
 /** The program hides the values of options that are marked as secrets, and no others. */
 export function secretMarkCheck({

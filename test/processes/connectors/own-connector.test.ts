@@ -159,6 +159,12 @@ describe('a connector of another author', () => {
       /cannot be loaded: The `options` of the connector lines are not .*without `z\.strictObject`/,
     ],
     [
+      'imports the SDK by a wrong name',
+      './c.ts',
+      () => write('c.ts', connectorModule().replace('dpp-sync/sdk', 'dpp-sync')),
+      /cannot be loaded: There is no module dpp-sync: import from dpp-sync\/sdk\./,
+    ],
+    [
       'fails while it is loaded',
       './c.ts',
       () => write('c.ts', 'throw new Error("No licence.");'),
