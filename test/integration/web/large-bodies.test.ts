@@ -19,7 +19,8 @@ describe('a body of 20 MB', () => {
 
   /** Sends the head, then as much of the body as the server takes. Gives the status, and how much was sent. */
   async function send({ method, path }: ServedRoute, headers: Record<string, string>) {
-    const socket = connect(Number(new URL(web.url).port), '127.0.0.1');
+    const { host, port, origin } = new URL(web.url);
+    const socket = connect(Number(port), '127.0.0.1');
     const ended = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
     let said = '';
     // The server ends the connection within the body, so the rest of the body cannot be written.
@@ -27,7 +28,7 @@ describe('a body of 20 MB', () => {
     socket.setEncoding('utf8').on('data', (text: string) => (said += text));
     await once(socket, 'connect');
     const { cookie, csrf } = web.people.operator;
-    const all = { host: 'localhost', origin: 'http://localhost', cookie, 'x-csrf-token': csrf, ...headers };
+    const all = { host, origin, cookie, 'x-csrf-token': csrf, ...headers };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`${method} ${pathOf({ path }, '1')} HTTP/1.1\r\n${lines.join('')}\r\n`);
     let sent = 0;

@@ -58,7 +58,7 @@ describe('everything that the server serves', () => {
       for (const headers of [
         {},
         { accept: 'text/html' },
-        { cookie: 'dpp_sync_session=0000' },
+        { cookie: `dpp_sync_session_${new URL(web.url).port}=0000` },
         { authorization: 'Bearer 0000000000000000' },
         { authorization: 'Basic dG9rZW46dG9rZW4=' },
       ] as Record<string, string>[]) {

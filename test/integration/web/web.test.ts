@@ -116,7 +116,9 @@ describe('the web server', () => {
       expect((await ask('/metrics', { headers: { authorization: 'Bearer wrong' }, from: '127.0.0.9' })).status).toBe(
         401,
       );
-      expect((await ask('/metrics', { headers: { cookie: 'dpp_sync_session=wrong' } })).status).toBe(401);
+      expect(
+        (await ask('/metrics', { headers: { cookie: `dpp_sync_session_${new URL(url).port}=wrong` } })).status,
+      ).toBe(401);
     });
 
     it('the web server shows without the token whether it is well, and nothing else', async () => {
