@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -33,6 +33,14 @@ const ledgerFile = () => join(world.folder, 'data/ledger.db');
 async function makeLedger(target: string): Promise<string> {
   await openLedger(ledgerFile(), { target }).close();
   return ledgerFile();
+}
+
+/** Puts a backup into the place of the ledger, as a person does who does not know `ledger restore`. */
+async function placeBackup(): Promise<void> {
+  await makeLedger(world.baseUrl);
+  const backup = join(world.folder, 'backup.db');
+  expect((await runHere(['ledger', 'backup', backup, '-c', world.configFile])).exitCode).toBe(0);
+  renameSync(backup, ledgerFile());
 }
 
 describe('dpp-sync check', () => {
@@ -206,6 +214,7 @@ describe('dpp-sync check', () => {
     ['ledger.unwritable', 'is a folder, not a file', () => mkdirSync(ledgerFile(), { recursive: true })],
     ['ledger.unreadable', 'is not a ledger', () => world.write('data/ledger.db', 'It is no database.')],
     ['ledger.restored', 'the mark beside it shows', async () => rmSync(await makeLedger(world.baseUrl))],
+    ['ledger.restored', 'is a backup of', placeBackup],
     ['ledger.target', 'belongs to', () => makeLedger('https://other.example.com')],
   ])('check refuses a ledger that sync refuses: %s, because it %s', async (code, words, prepare) => {
     await prepare();
