@@ -220,6 +220,18 @@ test.each(['A<b>1', '<img src=x>', 'two  spaces', ' A ', 'A\u00a0B', 'x'.repeat(
   },
 );
 
+test.each([
+  ['has the API key in it', `A ${API_KEY} 1`],
+  ['is longer than any SKU', 'x'.repeat(3_000)],
+  ['is empty', ''],
+])('a text that %s is no SKU of a publication', async (_, sku) => {
+  const { server, client } = await setUpClient();
+  server.script(answerWith(200, [{ id: 1, sku, status: 'published' }]));
+  const found: Publication[] = [];
+  await client.reader.publications((page) => found.push(...page));
+  expect(found).toMatchObject([{ id: 1, sku: null }]);
+});
+
 test('a list of publications of which nobody knows what they are of is incomplete', async () => {
   const { server, client } = await setUpClient();
   server.script(answerWith(200, [{ status: 'published' }]));
