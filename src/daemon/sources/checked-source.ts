@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject } from '../../lib/json.ts';
 import { type OpenSource, type StreamCheck, type StreamLook, sourceFault } from '../../sdk/connector.ts';
 import { checkedPages, isTexts } from './checked-pages.ts';
 
@@ -35,6 +35,8 @@ export function checkedSource(given: Given, connector: string): OpenSource<unkno
     pull(request) {
       const pages: unknown = opened.pull(request);
       if (isAsyncIterable(pages)) return checkedPages(pages, { connector, stream: request.name, ...request });
+      // A `pull` without the asterisk is the mistake to report. If its promise also fails, nobody waits for it, and the process would end.
+      if (pages instanceof Promise) pages.catch(() => undefined);
       throw wrong(
         `gave ${shown(pages)} as the pages of the stream ${request.name}`,
         '`pull` is an asynchronous generator, `async *pull({ … }) { yield { rows }; }`',
@@ -56,13 +58,13 @@ export function checkedSource(given: Given, connector: string): OpenSource<unkno
 }
 
 function isCheck(value: unknown): value is StreamCheck {
-  if (!isJsonObject(value as JsonValue)) return false;
+  if (!isJsonObject(value)) return false;
   const { found, columns = [], warnings = [] } = value as Record<string, unknown>;
   return typeof found === 'string' && isTexts(columns) && isTexts(warnings);
 }
 
 function isLook(value: unknown): value is StreamLook {
-  if (!isJsonObject(value as JsonValue)) return false;
+  if (!isJsonObject(value)) return false;
   const { facts, againMs } = value as Record<string, unknown>;
   return (facts === null || typeof facts === 'string') && typeof againMs === 'number' && againMs >= 0;
 }

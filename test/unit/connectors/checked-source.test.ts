@@ -47,12 +47,10 @@ describe('a source that a connector has opened', () => {
       );
   });
 
-  it.each([undefined, Promise.resolve([]), [{ rows: [] }]])(
-    'pages that are no asynchronous generator are refused',
-    (pages) => {
-      expect(() => sourceOf({ pull: () => pages }).pull(request)).toThrow(
-        faultWith(/as the pages of the stream parts/),
-      );
+  it.each([() => undefined, async () => [], () => Promise.reject(new Error('No server.')), () => [{ rows: [] }]])(
+    'pages that are no asynchronous generator are refused, and a promise in place of them ends no process',
+    (pull) => {
+      expect(() => sourceOf({ pull }).pull(request)).toThrow(faultWith(/as the pages of the stream parts/));
     },
   );
 });
