@@ -13,9 +13,9 @@ import { createLocalStore } from '../../../src/sdk/files/local-store.ts';
 import { type Location, locate } from '../../../src/sdk/files/location.ts';
 import type { Connector, Page } from '../../../src/sdk/index.ts';
 import { readPages, type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
-import { OTHER_FILE_SYSTEM } from '../../support/machine/other-file-system.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
+import { OTHER_FILE_SYSTEM } from '../support/other-file-system.ts';
 
 let folder: TemporaryFolder;
 let world: FileWorld | undefined;

@@ -18,9 +18,9 @@ import { openParts } from '../../../src/sdk/files/open-parts.ts';
 import { localVersionOf } from '../../../src/sdk/files/source-file.ts';
 import { createTemporaryFiles } from '../../../src/sdk/files/temporary-files.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
-import { OTHER_FILE_SYSTEM } from '../../support/machine/other-file-system.ts';
 import { removeFolder } from '../../support/machine/remove-folder.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
+import { OTHER_FILE_SYSTEM } from '../support/other-file-system.ts';
 
 let folder: TemporaryFolder;
 let world: FileWorld | undefined;

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Reads } from '../../../src/domain/ports/ledger/reads.ts';
 import { exitCodeOf } from '../../../src/observe/standing.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -60,7 +61,7 @@ describe.each([403, 404])('changed products of a platform whose list of products
 
   it('one change is held, and no other is sent, before a run can read the list if the profile accepts no answer without proof', async () => {
     await given('hold', status);
-    const report = await world.sync({ waitMs: 2000 });
+    const report = await world.sync({ waitMs: WAIT_MS });
     expect(exitCodeOf(report)).not.toBe(0);
     expect(world.requests()['product.import']).toBe(1);
     expect(named('Second')).toBe(1);
