@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The files that last longest, the longest first, and files that last longer than their size shows. Others begin by their size. */
 const LONG = [
   /\/test\/chaos\/truthful-figures\./,
-  /\/test\/model\//,
+  /\/test\/(?:conformance|model)\//,
   /\/test\/processes\/connectors\/no-descriptors\./,
   /\/(?:kill-pull-pages|sql-connector|web-access|docs-commands|rate-limits|interruption)\.test\./,
 ];
