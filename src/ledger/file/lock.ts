@@ -34,12 +34,12 @@ export interface LedgerLock {
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
   const place = preparePlace(ledgerFile);
-  const db = openLock(place);
+  const db = openLock({ ledgerFile, place });
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (!isTrouble(error, 'BUSY')) throw troubleWithLock(error, place);
+    if (!isTrouble(error, 'BUSY')) throw troubleWithLock(error, { ledgerFile, place });
     throw lockedFault(ledgerFile, { place, holder: readHolder() });
   }
   const change = watchFile(place, { alone: false });
@@ -54,17 +54,23 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
   };
 }
 
-function openLock(place: string): Sqlite {
+interface LockPlace {
+  ledgerFile: string;
+  /** The path of the lock file. */
+  place: string;
+}
+
+function openLock({ ledgerFile, place }: LockPlace): Sqlite {
   try {
     return openFile(place, { timeout: 0 });
   } catch (error) {
-    throw troubleWithLock(error, place);
+    throw troubleWithLock(error, { ledgerFile, place });
   }
 }
 
 /** The file of the lock is an empty database, so its damage says nothing of the ledger. */
-function troubleWithLock(error: unknown, place: string): unknown {
-  if (!isTrouble(error, 'NOTADB') && !isTrouble(error, 'CORRUPT')) return ledgerFaultOf(error, place) ?? error;
+function troubleWithLock(error: unknown, { ledgerFile, place }: LockPlace): unknown {
+  if (!isTrouble(error, 'NOTADB') && !isTrouble(error, 'CORRUPT')) return ledgerFaultOf(error, ledgerFile) ?? error;
   return fault('ledger.unwritable', `The lock file ${place} is damaged: ${messageOf(error)}.`, {
     path: 'ledger',
     suggestion:

@@ -21,7 +21,7 @@ it('a ledger that cannot be opened for want of file descriptors is no trouble of
     expect(error).toEqual({
       code: 'ledger.unwritable',
       message: expect.stringMatching(
-        /^The ledger(?: \S+\/(?:ledger|new)\.db(?:\.lock)?)? cannot be used: This process has as many files and connections open as it may \(EMFILE\)\.$/,
+        /^The ledger(?: \S+\/(?:ledger|new)\.db)? cannot be used: This process has as many files and connections open as it may \(EMFILE\)\.$/,
       ) as unknown,
       suggestion: expect.stringMatching(/^Raise its limit: `ulimit -n`/) as unknown,
     });
