@@ -194,7 +194,7 @@ describeFtp('an FTP server that lists its files as text', () => {
 
   it('an FTP server that has a link without its file names that link', async () => {
     await expect((await read('gone-*.csv')).ids()).rejects.toThrow(
-      `${folder}/gone-1.csv is a link to a file that does not exist`,
+      `${folder}/gone-1.csv is a link, and the server shows neither a file nor a folder behind it`,
     );
   });
 });

@@ -102,7 +102,7 @@ export function createFtpServer(
 
   /**
    * @throws a `sourceFault` for a link that leads to no file and to no folder, because without this file a snapshot would
-   *   be incomplete
+   *   be incomplete. A server that states neither sizes nor times of files shows no file either
    */
   async function followed(client: Client, path: string): Promise<Entry> {
     const file = await fileEntry(client, path, null);
@@ -111,7 +111,7 @@ export function createFtpServer(
       await client.cd(path);
     } catch (error) {
       if (!isNotTaken(error)) throw error;
-      const what = `${label(path)} is a link to a file that does not exist`;
+      const what = `${label(path)} is a link, and the server shows neither a file nor a folder behind it`;
       throw fail(what, error, 'Correct or remove the link on the server.');
     }
     return folderEntry(posix.basename(path));
