@@ -72,12 +72,12 @@ function findBundledNode() {
 async function runUnder(node) {
   const { spawn } = await import('node:child_process');
   const args = [...HEAP, ...process.execArgv, ...(TESTS ?? [LAUNCHER, ...process.argv.slice(2)])];
+  // Before the child exists: a signal that comes before this process handles it would end this process alone.
+  for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
   const child = spawn(node, args, { stdio: 'inherit' });
-  const forward = (signal) => child.kill(signal);
-  for (const signal of FORWARDED) process.on(signal, forward);
   child.on('error', (error) => refuse(`${noNode()} The Node at ${node} cannot be started: ${error.message}.`));
   child.on('exit', (code, signal) => {
-    for (const forwarded of FORWARDED) process.off(forwarded, forward);
+    for (const forwarded of FORWARDED) process.removeAllListeners(forwarded);
     if (signal === null) process.exitCode = code;
     else process.kill(process.pid, signal);
   });
