@@ -42,7 +42,12 @@ async function given(queue: 'embedded' | 'redis'): Promise<void> {
     sandbox: { idempotency: 'ignored', faults: [{ operation: 'bom_item.create', kind: 'latency', ms: 20 }] },
     files: smallFiles(SOURCE),
     queue: redis?.url ?? 'embedded',
-    profile: { list: { lagMs: 0 }, settlingDelayMs: { reset: 100, timeout: 100 } },
+    // The sandbox stores an import before it answers. A lost answer would otherwise be awaited for minutes.
+    profile: {
+      list: { lagMs: 0 },
+      settlingDelayMs: { reset: 100, timeout: 100 },
+      imports: { lostSettlesWithinMs: 1_000 },
+    },
   });
   proxy.passTo(world.baseUrl);
 }
