@@ -78,13 +78,13 @@ export function changeOf(before: number | null, after: number | null): string {
 export function changedFault({ label }: SourceFile, how: string): Error {
   const isOfWeb = /^https?:/.test(label);
   return sourceFault(`${label} was changed while it was read: ${how}. No row counts as missing.`, {
-    suggestion: `Write the export under a temporary name, rename it when it is complete, and pull again.${isOfWeb ? MADE_ANEW : ''}`,
+    suggestion: `Write the export under a temporary name, rename it when it is complete, and pull again.${isOfWeb ? MADE_PER_REQUEST : ''}`,
   });
 }
 
 /** A server that makes its answer for each request often states the time of the request. */
-const MADE_ANEW =
-  ' If the server makes the export anew for each request, let it send the time of the data as `Last-Modified`, an `ETag` of the content, or neither of them.';
+const MADE_PER_REQUEST =
+  ' If the server makes a new export for each request, let it send the time of the data as `Last-Modified`, an `ETag` of the content, or neither of them.';
 
 export function unreadableFault(path: string, pattern: string, error: unknown): Error {
   const where = path === pattern ? path : `${pattern} (${path})`;

@@ -146,7 +146,7 @@ describe('a web server', () => {
     server.answer((request, response) => giving(CONTENT, { etag: tags.shift() ?? '' })(request, response));
     await expect((await open()).ids()).rejects.toMatchObject({
       message: expect.stringContaining('x.csv was changed while it was read: it was overwritten.'),
-      suggestion: expect.stringContaining('If the server makes the export anew for each request'),
+      suggestion: expect.stringContaining('If the server makes a new export for each request'),
     });
   });
 
